@@ -1,0 +1,1 @@
+"""When it was said: the frozen core. Standard library only."""

@@ -1,0 +1,191 @@
+"""One walk over a book: its chain, its tree, its tiles, its digests at the sizes asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from beforehand.book.chain import Piece, check_piece, cut_pieces
+from beforehand.book.facts import Facts
+from beforehand.book.folder import Folder, read_file
+from beforehand.book.report import Report
+from beforehand.book.tiles import TILE_WIDTH, TileBuilder, tile_root
+from beforehand.book.tree import Frontier
+from beforehand.clock import instant_key
+from beforehand.errors import FormatError
+
+Pieces = Callable[[Folder, str], Iterator[tuple[Piece | None, bytes]]]
+
+
+def in_this_process(folder: Folder, name: str) -> Iterator[tuple[Piece | None, bytes]]:
+    """The checked pieces of a book, one after another."""
+    with folder.open(name) as stream:
+        for _, first_n, data in cut_pieces(stream):
+            yield (check_piece(data, first_n) if first_n else None), data
+
+
+class TileCheck:
+    """Compares the published tiles of a tree of `size` leaves with the lines, tile by tile."""
+
+    def __init__(self, folder: Folder, base: str, size: int, label: str, report: Report) -> None:
+        self.folder, self.base, self.size = folder, base, size
+        self.label, self.report = label, report
+        self.builder = TileBuilder()
+        self.seen = 0
+        self.expected: set[str] = set()
+
+    def take(self, entries: list[bytes], leaves: list[bytes]) -> None:
+        for entry, leaf in zip(entries, leaves, strict=True):
+            if self.seen == self.size:
+                return
+            self.seen += 1
+            for name, data in self.builder.add_hashed(entry, leaf):
+                self._compare(name, data)
+
+    def finish(self) -> None:
+        for name, data in self.builder.finish():
+            self._compare(name, data)
+        prefix = f"{self.base}/tile/"
+        for name in self.folder.names():
+            if name.startswith(prefix) and name not in self.expected:
+                self.report.find(4, name, f"is no tile of the tree of {self.size} lines")
+
+    def _compare(self, name: str, data: bytes) -> None:
+        path = f"{self.base}/{name}"
+        self.expected.add(path)
+        if not self.folder.has(path):
+            self.report.find(4, path, "the tile is missing")
+            return
+        try:
+            held = read_file(self.folder, path, 2 * len(data) + 64)
+        except FormatError as error:
+            self.report.find(4, path, str(error))
+            return
+        if held != data:
+            width = 34 if "/entries/" in name else 32
+            place = next(
+                (
+                    i
+                    for i in range(0, len(data), width)
+                    if held[i : i + width] != data[i : i + width]
+                ),
+                len(data),
+            )
+            self.report.find(4, path, f"differs from the lines at its hash {place // width}")
+
+
+class ChainWalk:
+    """Steps 3 and 4 over one book: the walk, the tree, the tiles, the roots at given sizes."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        book: str,
+        label: str,
+        report: Report,
+        sizes: set[int],
+        tiles: TileCheck | None = None,
+    ) -> None:
+        self.folder, self.book, self.label, self.report = folder, book, label, report
+        self.sizes, self.tiles = sorted(sizes, reverse=True), tiles
+        self.frontier = Frontier()
+        self.roots: dict[int, bytes] = {}
+        self.prefix = hashlib.sha256()
+        self.prefixes: dict[int, str] = {}
+        self.kinds: dict[str, int] = {}
+        self.facts = Facts()
+        self.last_link, self.last_at, self.tail = "", "", 0
+
+    def place(self, n: int) -> str:
+        return f"{self.label} line {n}"
+
+    def walk(self, walk: Pieces) -> None:
+        for piece, data in walk(self.folder, self.book):
+            if piece is None:
+                self.tail = len(data)
+                self.report.find(
+                    3, self.place(self.frontier.size + 1), "does not end in a line feed"
+                )
+                continue
+            self._join(piece)
+            self._grow(piece)
+            self._digest(piece, data)
+            for n, fact in piece.facts:
+                self.facts.add(n, fact)
+            for kind, count in piece.kinds.items():
+                self.kinds[kind] = self.kinds.get(kind, 0) + count
+        for n, problem in self.facts.problems:
+            self.report.find(3, self.place(n), problem)
+        while self.sizes:
+            size = self.sizes.pop()
+            if size == 0:
+                self.roots[0] = Frontier().root()
+        if self.tiles is not None:
+            self.tiles.finish()
+
+    def _join(self, piece: Piece) -> None:
+        """The seam between two pieces, and what the piece itself found."""
+        if self.last_link not in (piece.first_prev, "?"):
+            self.report.find(
+                3, self.place(piece.first_n), "prev is not the link of the line before"
+            )
+        if (
+            self.last_at
+            and piece.first_at
+            and instant_key(piece.first_at) < instant_key(self.last_at)
+        ):
+            self.report.find(
+                3,
+                self.place(piece.first_n),
+                f"{piece.first_at} is before {self.last_at} of an earlier line",
+            )
+        for n, _, message in piece.findings:
+            self.report.find(3, self.place(n), message)
+        self.last_link = piece.last_link
+        self.last_at = piece.last_at or self.last_at
+
+    def _grow(self, piece: Piece) -> None:
+        """Add the piece's leaves, whole tiles at once where no wanted size falls inside."""
+        for start in range(0, piece.lines, TILE_WIDTH):
+            row = piece.leaves[start : start + TILE_WIDTH]
+            size = self.frontier.size
+            wanted = self.sizes[-1] if self.sizes else None
+            whole = len(row) == TILE_WIDTH
+            if whole and (wanted is None or wanted >= size + TILE_WIDTH):
+                self.frontier.append_subtree(tile_root(row), TILE_WIDTH)
+                self._note_root()
+            else:
+                for leaf in row:
+                    self.frontier.append(leaf)
+                    self._note_root()
+            if self.tiles is not None:
+                self.tiles.take(piece.entries[start : start + TILE_WIDTH], row)
+
+    def _note_root(self) -> None:
+        while self.sizes and self.sizes[-1] <= self.frontier.size:
+            size = self.sizes.pop()
+            self.roots[size] = self.frontier.root() if size else Frontier().root()
+
+    def _digest(self, piece: Piece, data: bytes) -> None:
+        """The digest of the book's first N lines, where N is a checkpoint's size."""
+        first = piece.first_n
+        start = 0
+        for size in sorted(size for size in self.roots if first <= size < first + piece.lines):
+            end = start
+            for _ in range(size - first + 1 - data.count(b"\n", 0, start)):
+                end = data.find(b"\n", end) + 1
+            self.prefix.update(data[start:end])
+            self.prefixes[size] = self.prefix.hexdigest()
+            start = end
+        self.prefix.update(data[start:])
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "lines": self.frontier.size,
+            "kinds": dict(sorted(self.kinds.items())),
+            "root": self.frontier.root().hex(),
+            "last_link": self.last_link,
+            "last_at": self.last_at,
+            "sha256": self.prefix.hexdigest(),
+        }

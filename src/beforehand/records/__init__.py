@@ -1,0 +1,1 @@
+"""What is said: frozen values, no I/O, standard library only."""

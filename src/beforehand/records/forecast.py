@@ -1,0 +1,133 @@
+"""One forecaster's answer: a stated probability, or a reason why there is none.
+
+There is no default. `Missing` never carries a number, and nothing above
+fills one in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from beforehand.records.question import QUESTION_ID
+from beforehand.records.record import BodyRef, Part, Record, require_one
+from beforehand.records.shape import (
+    Choice,
+    Digest,
+    Flag,
+    Instant,
+    Integer,
+    Listed,
+    Name,
+    Number,
+    Optional,
+    Probability,
+    Shape,
+    Table,
+    Text,
+    decimal_text,
+)
+
+FAILURES = (
+    "timeout",
+    "transport",
+    "rate_limited",
+    "auth_or_credit",
+    "refused",
+    "empty",
+    "truncated",
+    "unparseable",
+    "out_of_range",
+    "model_mismatch",
+    "late",
+    "budget",
+    "internal",
+    "not_answered",
+)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A probability of YES, exactly as given."""
+
+    probability: Decimal
+
+
+@dataclass(frozen=True)
+class Missing:
+    """No probability, and why (a word of FAILURES)."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Cell(Part):
+    """One answer to one question: `p` as decimal text, or `missing` with its reason."""
+
+    shape: ClassVar[Table] = Table(
+        {
+            "question": QUESTION_ID,
+            "p": Optional(Probability()),
+            "missing": Optional(Choice(FAILURES)),
+        }
+    )
+
+    question: str
+    p: str | None = None
+    missing: str | None = None
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Cell:
+        require_one(content, ("p", "missing"), "answer.cells")
+        return cls(**content)
+
+    def forecast(self) -> Stated | Missing:
+        """The value of the cell.
+
+        >>> Cell("evc1:" + "0" * 64, p="0.62").forecast()
+        Stated(probability=Decimal('0.62'))
+        """
+        if self.p is not None:
+            return Stated(decimal_text(self.p))
+        return Missing(self.missing or "internal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(Record):
+    """What came back: one line a reply, with as many cells as it had questions.
+
+    `ask_line` is absent for answers that were accepted rather than asked.
+    `cells` stand in the line when they are public at once; an embargoed
+    answer has them in its sealed body of role `answer` instead.
+    `received_at` is absent where the source keeps no time of arrival.
+    """
+
+    kind: ClassVar[str] = "answer"
+    own: ClassVar[Mapping[str, Shape]] = {
+        "run": Name(),
+        "forecaster": Name(),
+        "status": Choice(("answered", *FAILURES)),
+        "ask_line": Optional(Integer(1)),
+        "requested_model": Optional(Text(200)),
+        "served_model": Optional(Text(200)),
+        "received_at": Optional(Instant()),
+        "cost": Optional(Number("0")),
+        "leak_flag": Optional(Flag()),
+        "cells": Optional(Listed(Cell.shape)),
+        "cells_root": Optional(Digest()),
+    }
+    parts: ClassVar[Mapping[str, type[Part]]] = {"bodies": BodyRef, "cells": Cell}
+
+    run: str
+    forecaster: str
+    status: str
+    ask_line: int | None = None
+    requested_model: str | None = None
+    served_model: str | None = None
+    received_at: str | None = None
+    cost: str | None = None
+    leak_flag: bool | None = None
+    cells: tuple[Cell, ...] | None = None
+    cells_root: str | None = None

@@ -1,0 +1,75 @@
+"""A league's first line, and a span under one methodology version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from beforehand.records.record import Record
+from beforehand.records.shape import (
+    Choice,
+    Digest,
+    Flag,
+    Listed,
+    Name,
+    Optional,
+    Shape,
+    Table,
+    Text,
+)
+
+ORIGIN_PATTERN = r"[a-z0-9][a-z0-9.-]*(/[A-Za-z0-9._-]+)+"
+
+
+def Origin() -> Text:  # noqa: N802 - reads as a shape
+    """The name under which a book is signed: `domain/league/book`, no spaces, no plus."""
+    return Text(200, 3, ORIGIN_PATTERN, "an origin such as example.org/blind/book")
+
+
+@dataclass(frozen=True, kw_only=True)
+class League(Record):
+    """Line 1 of a book: who signs it and the declaration it keeps to.
+
+    `key` is a C2SP verifier key, `recovery` the SHA-256 of the recovery
+    public key; the declaration's very bytes are a body.
+    """
+
+    kind: ClassVar[str] = "league"
+    own: ClassVar[Mapping[str, Shape]] = {
+        "league": Name(),
+        "origin": Origin(),
+        "key": Text(400),
+        "recovery": Digest(),
+        "declaration_sha256": Digest(),
+        "plugins": Optional(
+            Listed(Table({"name": Text(100), "version": Text(60), "sha256": Digest()}), most=100)
+        ),
+    }
+
+    league: str
+    origin: str
+    key: str
+    recovery: str
+    declaration_sha256: str
+    plugins: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segment(Record):
+    """A span under one methodology version that no statistic crosses."""
+
+    kind: ClassVar[str] = "segment"
+    own: ClassVar[Mapping[str, Shape]] = {
+        "segment": Name(),
+        "methodology": Text(60),
+        "time": Choice(("simulated", "live")),
+        "why": Text(2000),
+        "counted": Flag(),
+    }
+
+    segment: str
+    methodology: str
+    time: str
+    why: str
+    counted: bool
