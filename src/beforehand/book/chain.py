@@ -6,26 +6,37 @@ process or several do the same work on them and the results fold in order.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, BinaryIO
 
 from beforehand.book.line import read_line
-from beforehand.book.tiles import TILE_WIDTH
+from beforehand.book.tiles import TILE_WIDTH, tile_root
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
 from beforehand.records.codec import MAX_LINE_BYTES
 
-PIECE_LINES = 16 * TILE_WIDTH
+PIECE_LINES = 8 * TILE_WIDTH
+PIECE_BYTES = 1 << 23
+BLOCK_BYTES = 1 << 16
 
 # Kinds whose lines the later steps of the recipe look at.
-_FACT_KINDS = ("league", "segment", "question", "roster", "run", "ask", "answer", "erased")
+_FACT_KINDS = frozenset(
+    ("league", "segment", "question", "roster", "run", "ask", "answer", "erased")
+)
+
+_TIME_OF_DAY = re.compile(r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?Z", re.ASCII)
 
 
 @dataclass
 class Piece:
-    """What one run of lines says. `entries` and `leaves` hold 32 bytes a line."""
+    """What one run of lines says. `entries` and `leaves` hold 32 bytes a line.
+
+    `roots` are those of its whole rows of TILE_WIDTH lines, where somebody
+    has computed them already.
+    """
 
     first_n: int
     lines: int = 0
@@ -35,6 +46,7 @@ class Piece:
     last_at: str = ""
     entries: list[bytes] = field(default_factory=list)
     leaves: list[bytes] = field(default_factory=list)
+    roots: list[bytes] = field(default_factory=list)
     findings: list[tuple[int, str, str]] = field(default_factory=list)
     facts: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
@@ -50,7 +62,7 @@ def check_piece(data: bytes, first_n: int) -> Piece:
     piece = Piece(first_n)
     raws = data.split(b"\n")
     raws.pop()
-    link, at, at_key = None, "", None
+    link, at = None, ""
     note, entry, leaf = piece.findings.append, piece.entries.append, piece.leaves.append
     kinds = piece.kinds
     for n, raw in enumerate(raws, first_n):
@@ -63,7 +75,8 @@ def check_piece(data: bytes, first_n: int) -> Piece:
             note((n, "line", str(error)))
             link = None
             continue
-        stored_n, stored_prev = value.get("n"), value.get("prev")
+        get = value.get
+        stored_n, stored_prev = get("n"), get("prev")
         if type(stored_n) is not int or stored_n != n:
             note((n, "number", f"n is {stored_n!r:.40}, and this is line {n}"))
         if link is None:
@@ -71,27 +84,27 @@ def check_piece(data: bytes, first_n: int) -> Piece:
                 piece.first_prev = stored_prev if isinstance(stored_prev, str) else "?"
         elif stored_prev != link:
             note((n, "prev", "prev is not the link of the line before"))
-        if value.get("seal") != seal:
+        if get("seal") != seal:
             note(
                 (n, "seal", f"the content hashes to {seal}, the seal says {_short(value, 'seal')}")
             )
-        link = value.get("link")
+        link = get("link")
         if link != own_link:
             note(
                 (n, "link", f"the line hashes to {own_link}, the link says {_short(value, 'link')}")
             )
         if not isinstance(link, str):
             link = None
-        stored_at, kind = value.get("at"), value.get("kind")
-        if stored_at != at:
+        stored_at, kind = get("at"), get("kind")
+        if stored_at != at or not at:
             try:
-                key = instant_key(stored_at)  # type: ignore[arg-type]
+                back = _is_before(stored_at, at)
             except FormatError as error:
                 note((n, "at", str(error)))
             else:
-                if at_key is not None and key < at_key:
+                if back:
                     note((n, "at", f"{stored_at} is before {at} of an earlier line"))
-                at, at_key = str(stored_at), key
+                at = str(stored_at)
                 piece.first_at = piece.first_at or at
         if not isinstance(kind, str):
             note((n, "kind", "the line has no kind"))
@@ -104,6 +117,30 @@ def check_piece(data: bytes, first_n: int) -> Piece:
     return piece
 
 
+def row_roots(piece: Piece) -> list[bytes]:
+    """The roots of the whole rows of TILE_WIDTH lines of the tree that lie in a piece."""
+    first = -(piece.first_n - 1) % TILE_WIDTH
+    starts = range(first, piece.lines - TILE_WIDTH + 1, TILE_WIDTH)
+    return [tile_root(piece.leaves[start : start + TILE_WIDTH]) for start in starts]
+
+
+def _is_before(instant: Any, earlier: str) -> bool:
+    """Whether an instant is before an earlier line's (which may be "" for none).
+
+    FormatError where it is no instant. On one day, instants of the same
+    length sort as their texts do.
+    """
+    if (
+        type(instant) is str
+        and instant[:10] == earlier[:10]
+        and len(instant) == len(earlier)
+        and _TIME_OF_DAY.fullmatch(instant, 10)
+    ):
+        return instant < earlier
+    key = instant_key(instant)
+    return bool(earlier) and key < instant_key(earlier)
+
+
 def _short(value: dict[str, Any], key: str) -> str:
     return f"{value.get(key)!r:.70}"
 
@@ -114,39 +151,51 @@ def _fact(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def cut_pieces(stream: BinaryIO, lines: int = PIECE_LINES) -> Iterator[tuple[int, int, bytes]]:
-    """`(offset, first_n, bytes)` of each piece of `lines` whole lines.
+    """`(offset, first_n, bytes)` of each piece of whole lines.
 
-    The last may be shorter. Bytes after the last LF come last, with first_n 0:
-    such a tail does not exist yet. FormatError for a line over the limit.
+    A piece ends where a multiple of `lines` does, sooner at PIECE_BYTES or at
+    the end. Bytes after the last LF come last, with first_n 0: such a tail
+    does not exist yet. FormatError for a line over the limit.
     """
     offset, first_n, held, count = 0, 1, bytearray(), 0
-    while True:
-        block = stream.read(1 << 20)
-        if not block:
-            break
-        start = 0
-        while True:
-            missing = lines - count
-            present = block.count(b"\n", start)
-            if present < missing:
-                held += block[start:]
-                count += present
-                break
-            end = start
-            for _ in range(missing):
-                end = block.find(b"\n", end) + 1
+    while block := stream.read(BLOCK_BYTES):
+        start, present = 0, block.count(b"\n")
+        while present >= (missing := lines - (first_n - 1) % lines - count):
+            end = _after_lines(block, start, missing)
             held += block[start:end]
             yield offset, first_n, bytes(held)
             offset += len(held)
-            first_n += lines
+            first_n += count + missing
+            present -= missing
             held.clear()
             count, start = 0, end
-        tail = len(held) - (held.rfind(b"\n") + 1)
-        if tail > MAX_LINE_BYTES:
+        held += block[start:]
+        count += present
+        whole = held.rfind(b"\n") + 1
+        if len(held) - whole > MAX_LINE_BYTES:
             place = first_n + count
             raise FormatError(f"line {place} is over the limit of {MAX_LINE_BYTES} bytes")
+        if whole >= PIECE_BYTES:
+            yield offset, first_n, bytes(held[:whole])
+            offset += whole
+            first_n += count
+            del held[:whole]
+            count = 0
     whole = held.rfind(b"\n") + 1
     if whole:
         yield offset, first_n, bytes(held[:whole])
     if len(held) > whole:
         yield offset + whole, 0, bytes(held[whole:])
+
+
+def _after_lines(block: bytes, start: int, lines: int) -> int:
+    """Where the `lines`-th line from `start` ends, by halving: counting is faster than finding."""
+    end = len(block)
+    while lines > 1:
+        middle = (start + end) // 2
+        present = block.count(b"\n", start, middle)
+        if present < lines:
+            start, lines = middle, lines - present
+        else:
+            end = middle
+    return block.index(b"\n", start) + 1

@@ -23,6 +23,7 @@ MAX_SIGNATURES = 64
 
 _ED25519 = b"\x01"
 _SIGNATURE_LINE = re.compile(r"— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})")
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 _NAME = re.compile(r"[^\s+]+")
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
@@ -94,7 +95,7 @@ def open_note(note: bytes, key: VerifierKey) -> str:
         whole = note.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"the note is not UTF-8 at byte {error.start}") from None
-    if any(ord(char) < 0x20 and char != "\n" for char in whole):
+    if _CONTROL.search(whole):
         raise FormatError("the note holds a control character")
     head, found, tail = whole.rpartition("\n\n")
     if not found or not tail.endswith("\n"):

@@ -73,7 +73,7 @@ def read_file(folder: Folder, name: str, limit: int) -> bytes:
     return data
 
 
-def pieces(stream: BinaryIO) -> Iterator[bytes]:
+def read_pieces(stream: BinaryIO) -> Iterator[bytes]:
     """The stream in pieces of at most a mebibyte."""
     while piece := stream.read(READ_BYTES):
         yield piece
@@ -83,7 +83,7 @@ def hash_file(folder: Folder, name: str) -> tuple[int, str]:
     """The size and SHA-256 of a file, read in pieces."""
     size, hasher = 0, hashlib.sha256()
     with folder.open(name) as stream:
-        for piece in pieces(stream):
+        for piece in read_pieces(stream):
             size += len(piece)
             hasher.update(piece)
     return size, hasher.hexdigest()

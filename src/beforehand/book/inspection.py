@@ -52,7 +52,7 @@ class Inspection:
         self.report, self.walk = report, walk
         self.base = entry["path"].rstrip("/")
         self.book = f"{self.base}/book.jsonl"
-        self.facts = Facts()
+        self.facts: Facts
 
     def check(self) -> None:
         report, entry = self.report, self.entry
@@ -108,6 +108,8 @@ class Inspection:
         except UnicodeDecodeError as error:
             raise FormatError(f"--since is not UTF-8: {error}") from None
         point = Checkpoint.parse(text)
+        if point.size == 0:
+            raise FormatError("--since is a checkpoint of 0 lines: it proves nothing")
         return point if point.origin == self.entry["origin"] else None
 
     def _check_manifest_entry(self, chain: ChainWalk) -> None:

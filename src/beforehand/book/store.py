@@ -9,7 +9,6 @@ opening. Nothing else is ever cut.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -20,13 +19,13 @@ from typing import Any, BinaryIO, Protocol, Self
 from beforehand.book.bodies import body_path, check_body
 from beforehand.book.chain import check_piece, cut_pieces
 from beforehand.book.line import Line, make_line
+from beforehand.book.reader import BOOK_NAME, CHECKPOINTS_NAME, BookReader
 from beforehand.book.tiles import TILE_WIDTH
 from beforehand.book.tree import Frontier, line_leaf
 from beforehand.clock import instant_key
 from beforehand.errors import ConflictError, FormatError, IntegrityError
 from beforehand.records.codec import digest
 
-BOOK_NAME = "book.jsonl"
 LOCK_NAME = "book.lock"
 
 
@@ -50,7 +49,7 @@ class Store(Protocol):
         """The bytes of a body; FormatError where it is not kept."""
 
 
-class FileStore:
+class FileStore(BookReader):
     """A book in a folder: `book.jsonl`, `bodies/`, `checkpoints/`, one lock.
 
     Opening takes the lock for as long as the store lives: a second writer
@@ -59,7 +58,7 @@ class FileStore:
     """
 
     def __init__(self, folder: Path, *, wait: float = 0.0) -> None:
-        self.folder = folder
+        super().__init__(folder)
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = _take_lock(folder / LOCK_NAME, wait)
         self._file: BinaryIO | None = None
@@ -182,32 +181,11 @@ class FileStore:
             raise
         self._bytes += len(data)
 
-    def lines(self) -> Iterator[bytes]:
-        with (self.folder / BOOK_NAME).open("rb") as stream:
-            for _, first_n, data in cut_pieces(stream, TILE_WIDTH):
-                if first_n:
-                    yield from data.split(b"\n")[:-1]
-
-    def read_body(self, sha256: str) -> bytes:
-        path = self.folder / body_path(sha256)
-        if not path.is_file():
-            raise FormatError(f"the body {sha256} is not kept in {self.folder}")
-        data = path.read_bytes()
-        if hashlib.sha256(data).hexdigest() != sha256:
-            raise IntegrityError(f"{path} does not hash to its name")
-        return data
-
     def keep_checkpoint(self, size: int, note: bytes) -> None:
         """Keep a signed checkpoint; another note for the same size is never put in its place."""
-        path = self.folder / "checkpoints" / str(size)
+        path = self.folder / CHECKPOINTS_NAME / str(size)
         if not path.is_file():
             write_synced(path, note)
-
-    def checkpoints(self) -> dict[int, bytes]:
-        """Every kept checkpoint by its size, smallest first."""
-        folder = self.folder / "checkpoints"
-        found = {int(path.name): path.read_bytes() for path in folder.glob("[0-9]*")}
-        return dict(sorted(found.items()))
 
 
 def _check_time(content: dict[str, Any], last_at: str) -> str:

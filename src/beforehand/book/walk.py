@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from beforehand.book.chain import Piece, check_piece, cut_pieces
+from beforehand.book.chain import Piece, check_piece, cut_pieces, row_roots
 from beforehand.book.facts import Facts
 from beforehand.book.folder import Folder, read_file
 from beforehand.book.report import Report
-from beforehand.book.tiles import TILE_WIDTH, TileBuilder, tile_root
+from beforehand.book.tiles import TILE_WIDTH, TileBuilder
 from beforehand.book.tree import Frontier
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
@@ -146,21 +146,24 @@ class ChainWalk:
         self.last_at = piece.last_at or self.last_at
 
     def _grow(self, piece: Piece) -> None:
-        """Add the piece's leaves, whole tiles at once where no wanted size falls inside."""
-        for start in range(0, piece.lines, TILE_WIDTH):
-            row = piece.leaves[start : start + TILE_WIDTH]
+        """Add the piece's leaves, whole rows at once where no wanted size falls inside."""
+        roots = iter(piece.roots or row_roots(piece))
+        start = 0
+        while start < piece.lines:
             size = self.frontier.size
-            wanted = self.sizes[-1] if self.sizes else None
-            whole = len(row) == TILE_WIDTH
-            if whole and (wanted is None or wanted >= size + TILE_WIDTH):
-                self.frontier.append_subtree(tile_root(row), TILE_WIDTH)
+            end = min(piece.lines, start + TILE_WIDTH - size % TILE_WIDTH)
+            row = piece.leaves[start:end]
+            root = next(roots) if len(row) == TILE_WIDTH else None
+            if root is not None and not (self.sizes and self.sizes[-1] < size + TILE_WIDTH):
+                self.frontier.append_subtree(root, TILE_WIDTH)
                 self._note_root()
             else:
                 for leaf in row:
                     self.frontier.append(leaf)
                     self._note_root()
             if self.tiles is not None:
-                self.tiles.take(piece.entries[start : start + TILE_WIDTH], row)
+                self.tiles.take(piece.entries[start:end], row)
+            start = end
 
     def _note_root(self) -> None:
         while self.sizes and self.sizes[-1] <= self.frontier.size:

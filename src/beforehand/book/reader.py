@@ -1,0 +1,49 @@
+"""Reading a kept book: its lines, bodies and checkpoints, without a lock and without a pen."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from beforehand.book.bodies import body_path
+from beforehand.book.chain import cut_pieces
+from beforehand.book.tiles import TILE_WIDTH
+from beforehand.errors import FormatError, IntegrityError
+
+BOOK_NAME = "book.jsonl"
+CHECKPOINTS_NAME = "checkpoints"
+
+
+class BookReader:
+    """A book in a folder: `book.jsonl`, `bodies/`, `checkpoints/`.
+
+    A book only grows, so a reader beside a writer sees a prefix of it; an
+    unterminated tail is not there yet.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def lines(self) -> Iterator[bytes]:
+        """Every line's bytes, without the LF."""
+        with (self.folder / BOOK_NAME).open("rb") as stream:
+            for _, first_n, data in cut_pieces(stream, TILE_WIDTH):
+                if first_n:
+                    yield from data.split(b"\n")[:-1]
+
+    def read_body(self, sha256: str) -> bytes:
+        """The bytes of a body; FormatError where it is not kept."""
+        path = self.folder / body_path(sha256)
+        if not path.is_file():
+            raise FormatError(f"the body {sha256} is not kept in {self.folder}")
+        data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise IntegrityError(f"{path} does not hash to its name")
+        return data
+
+    def checkpoints(self) -> dict[int, bytes]:
+        """Every kept checkpoint by its size, smallest first."""
+        folder = self.folder / CHECKPOINTS_NAME
+        found = {int(path.name): path.read_bytes() for path in folder.glob("[0-9]*")}
+        return dict(sorted(found.items()))

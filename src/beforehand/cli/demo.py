@@ -1,0 +1,213 @@
+"""`beforehand demo`: a real round as a league, from sealing to a tampered copy refused."""
+
+from __future__ import annotations
+
+import shutil
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from beforehand.book.options import Options
+from beforehand.book.report import Report
+from beforehand.book.verify import report_lines
+from beforehand.cli.publication import publish_league
+from beforehand.cli.replay import replay, shipped_file
+from beforehand.cli.screen import errors_named, out, progress_bars
+from beforehand.cli.serving import serve_until_stopped
+from beforehand.cli.verification import verify_published
+from beforehand.clock import SystemClock
+from beforehand.errors import IntegrityError, RuleError
+from beforehand.publish.benchmark import median_by_type
+from beforehand.publish.public import Publication
+from beforehand.scoring.exact import decimal_places
+from beforehand.sources.forecastbench import PUBLISHED_MEDIAN, PUBLISHED_ON
+
+MARK = "beforehand-demo.txt"
+MADE = ("league", "public", "tampered", "clock", MARK)
+
+EPILOG = "Example: beforehand demo --no-serve --dir /tmp/demo"
+
+
+def demo(
+    folder: Annotated[Path, typer.Option("--dir", help="Where to put the league.")] = Path(
+        "beforehand-demo"
+    ),
+    serve: Annotated[bool, typer.Option(help="Serve the site on loopback at the end.")] = True,
+    force: Annotated[bool, typer.Option("--force", help="Start over in a used folder.")] = False,
+    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)] = 0,
+) -> None:
+    """Replay a real forecasting round: seal, resolve, score, publish, verify, and catch a tamper.
+
+    40 people's forecasts from ForecastBench's human round of July 2024
+    (CC BY-SA 4.0), in simulated time.
+    """
+    with errors_named():
+        _prepare(folder, force)
+        out.print("[bold]1. Seal[/] – a real round of forecasts, in simulated time")
+        with progress_bars() as progress:
+            pen = replay(folder / "league", folder / "clock", progress)
+            pen.store.close()
+            data = publish_league(
+                folder / "league",
+                pen.key,
+                folder / "public",
+                pen.clock.now(),
+                progress,
+                licence=shipped_file("LICENSE"),
+                published=published_beside_ours,
+            )
+        out.print(f"   {data.checkpoint.size} lines sealed, published in {folder / 'public'}\n")
+        print_board(data)
+        print_published(data)
+        _verify(folder / "public")
+        _tamper(folder)
+        if serve:
+            serve_until_stopped(folder / "public", port)
+        else:
+            out.print(f"\nLook at it: [bold]beforehand serve {folder / 'public'}[/]")
+
+
+def _prepare(folder: Path, force: bool) -> None:
+    """A fresh folder; with `force`, one in which only a demo's own files are removed."""
+    if folder.exists() and not folder.is_dir():
+        raise RuleError(f"{folder} is a file; choose another --dir")
+    if folder.exists() and any(folder.iterdir()):
+        if not force:
+            raise RuleError(
+                f"{folder} is used already; choose another --dir, or --force to redo it"
+            )
+        if not (folder / MARK).is_file():
+            raise RuleError(f"{folder} holds something a demo did not make; choose another --dir")
+        for name in MADE:
+            path = folder / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).write_text("made by beforehand demo; --force may remove what lies here\n")
+
+
+def print_board(data: Publication) -> None:
+    """The leaderboard as a table."""
+    board = data.board
+    out.print("[bold]2. Score[/] – gain over the median of the others, each on their own questions")
+    table = Table(title=f"{board['title']} ({'/'.join(board['time'])} time)", title_justify="left")
+    for name, align in (
+        ("rank", "right"), ("forecaster", "left"), ("n", "right"), ("questions", "right"),
+        ("coverage", "right"), ("Brier", "right"), ("gain", "right"), ("95 % interval", "right"),
+    ):  # fmt: skip
+        table.add_column(name, justify=align)  # type: ignore[arg-type]
+    shown = [e for e in board["forecasters"] if e["rank"] or e["kind"] == "derived"]
+    section = False
+    for entry in shown:
+        if entry["rank"] is None and not section:
+            table.add_section()
+            section = True
+        gain = entry["gain"]
+        table.add_row(
+            str(entry["rank"] or ""),
+            entry["label"],
+            str(entry["n_counted"]),
+            str(entry["clusters"]),
+            _percent(entry["coverage"]),
+            _short(entry["brier"]["mean"]),
+            _short(gain["mean"], sign=True),
+            f"{_short(gain['low'], sign=True)} … {_short(gain['high'], sign=True)}",
+        )
+    out.print(table)
+    rest = len(board["forecasters"]) - len(shown)
+    least = board["rules"]["min_events"]
+    out.print(f"   {rest} more with fewer than {least} resolved events are on the page, unranked.")
+    shared = board["shared"]
+    if shared["brier"] is None:
+        out.print(
+            f"   All ranked forecasters share {shared['n']} resolved events: under "
+            f"{shared['least']}, so no shared table."
+        )
+    out.print("   Brier: lower is better. Gain: above 0 is better than the others.\n")
+
+
+def published_beside_ours(data: Publication) -> list[dict[str, Any]]:
+    """ForecastBench's own numbers for the superforecaster median, beside ours."""
+    scores = median_by_type(data.fold, data.rows, PUBLISHED_ON)
+    rows = []
+    for name, (theirs, n) in PUBLISHED_MEDIAN.items():
+        ours = scores[name]
+        if ours.n != n or abs(ours.brier - Fraction(theirs)) > Fraction(1, 2000):
+            raise IntegrityError(
+                f"{name}: {decimal_places(ours.brier, 4)} over {ours.n} questions does not "
+                f"reproduce ForecastBench's {theirs} over {n}"
+            )
+        rows.append(
+            {
+                "title": name,
+                "ours": decimal_places(ours.brier, 4),
+                "theirs": theirs,
+                "n": n,
+                "note": f"ForecastBench, table of {PUBLISHED_ON}, superforecaster median",
+            }
+        )
+    return rows
+
+
+def print_published(data: Publication) -> None:
+    """The reproduced numbers as a table."""
+    table = Table(
+        title=f"Superforecaster median, Brier: ForecastBench's table of {PUBLISHED_ON} and ours",
+        title_justify="left",
+    )
+    for name in ("questions", "N", "published", "ours"):
+        table.add_column(name, justify="left" if name == "questions" else "right")
+    for row in published_beside_ours(data):
+        name = {"market": "market, resolved"}.get(row["title"], row["title"])
+        table.add_row(name, str(row["n"]), row["theirs"], row["ours"])
+    out.print(table)
+
+
+def _verify(public: Path) -> None:
+    out.print("\n[bold]3. Verify[/] – from the published files alone")
+    report = verify_published(public, Options(as_of=SystemClock().now()))
+    _print_report(report)
+    if report.exit_code:
+        raise IntegrityError("the demo's own publication does not verify")
+
+
+def _tamper(folder: Path) -> None:
+    """Flip one digit of one sealed probability in a copy, and let the verifier find it."""
+    out.print("\n[bold]4. Tamper[/] – one digit of one probability changed in a copy")
+    copy = folder / "tampered"
+    shutil.copytree(folder / "public", copy)
+    book = next(copy.glob("api/v1/*/book.jsonl"))
+    data = bytearray(book.read_bytes())
+    start = data.find(b'"kind": "answer"')
+    place = data.find(b'"p": "0.', data.rfind(b"\n", 0, start)) + len(b'"p": "0.')
+    before = chr(data[place])
+    data[place] = ord("0") + (int(before) + 1) % 10
+    book.write_bytes(bytes(data))
+    line = data.count(b"\n", 0, place) + 1
+    out.print(f"   line {line} of {book}: 0.{before}… became 0.{chr(data[place])}…")
+    report = verify_published(copy, Options(as_of=SystemClock().now()))
+    _print_report(report)
+    if not any(finding.place.endswith(f"line {line}") for finding in report.findings):
+        raise IntegrityError(f"the changed line {line} was not named")
+    out.print(f"   [bold green]refused:[/] the verifier names line {line}.")
+
+
+def _print_report(report: Report) -> None:
+    for line in report_lines(report):
+        out.print(f"   {line}", markup=False, soft_wrap=True)
+
+
+def _short(text: str | None, *, sign: bool = False) -> str:
+    if text is None:
+        return "–"
+    value = decimal_places(Fraction(text), 4)
+    return f"+{value}" if sign and not value.startswith("-") else value
+
+
+def _percent(text: str | None) -> str:
+    return "–" if text is None else f"{decimal_places(Fraction(text) * 100, 0)} %"

@@ -1,0 +1,82 @@
+"""Publishing a league: data, pages, manifest, then one swap into place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from beforehand.book.checkpoint import Checkpoint
+from beforehand.book.reader import BookReader
+from beforehand.publish.checkers import checker_sha256
+from beforehand.publish.public import FILES, Publication, seal_public, swap_in, write_data
+from beforehand.records.codec import decode_json
+from beforehand.site.pages import write_site
+from beforehand.site.view import SiteView
+from beforehand.stages.key import SigningKey
+
+Progress = Callable[[str, int, int], None]
+
+
+def publish_league(
+    folder: Path,
+    key: SigningKey,
+    public: Path,
+    as_of: str,
+    progress: Progress,
+    licence: bytes | None = None,
+    published: Callable[[Publication], list[dict[str, Any]]] | None = None,
+) -> Publication:
+    """Publish the book at `folder` as `public`, whole or not at all.
+
+    `published` may give an outside benchmark's own numbers to print beside ours.
+    """
+    fresh = public.with_name(f"{public.name}.new-{os.getpid()}")
+    shutil.rmtree(fresh, ignore_errors=True)
+    reader = BookReader(folder)
+    try:
+        data = write_data(reader, key.verifier, fresh, as_of, licence, progress)
+        view = SiteView(
+            league=data.fold.league.league,
+            fold=data.fold,
+            rows=data.rows,
+            board=data.board,
+            read_body=_published_body(fresh, data),
+            checkpoints=_checkpoints(reader),
+            checker_sha256=checker_sha256(),
+            published=published(data) if published else [],
+            files=list(FILES),
+        )
+        write_site(view, fresh, progress)
+        progress("hash and sign", 0, 1)
+        seal_public(fresh, [(data, key.verifier, key.sign)], as_of)
+        swap_in(fresh, public)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return data
+
+
+def _published_body(public: Path, data: Publication) -> Callable[[str], bytes | None]:
+    base = public / "api" / "v1" / data.fold.league.league / "bodies"
+
+    def read_body(sha256: str) -> bytes | None:
+        path = base / sha256[:2] / sha256
+        return path.read_bytes() if path.is_file() else None
+
+    return read_body
+
+
+def _checkpoints(reader: BookReader) -> list[tuple[int, str, str]]:
+    """Size, time of the last covered line, and root of every checkpoint."""
+    notes = reader.checkpoints()
+    times = {}
+    for n, raw in enumerate(reader.lines(), 1):
+        if n in notes:
+            times[n] = str(decode_json(raw)["at"])
+    points = []
+    for size, note in notes.items():
+        point = Checkpoint.parse(note.decode("utf-8").rpartition("\n\n")[0] + "\n")
+        points.append((size, times.get(size, ""), point.root.hex()))
+    return points

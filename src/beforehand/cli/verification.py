@@ -1,0 +1,134 @@
+"""`beforehand verify`: the recipe of the one-file checker, and the recount as its step 9."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from beforehand.book.checker import read_since, verify_path
+from beforehand.book.folder import DirectoryFolder
+from beforehand.book.manifest import CHECKER_PATH
+from beforehand.book.options import Options
+from beforehand.book.report import Report
+from beforehand.book.verify import report_lines
+from beforehand.cli.fetch import fetch_public, is_url
+from beforehand.cli.screen import err, errors_named, out, progress_bars
+from beforehand.clock import SystemClock
+from beforehand.errors import BeforehandError
+from beforehand.publish.checkers import checker_sha256
+from beforehand.publish.parquet import read_parquet
+from beforehand.publish.recount import Recount, recount_folder
+from beforehand.publish.tables import COLUMNS
+from beforehand.records.codec import digest
+
+EPILOG = (
+    "Example: beforehand verify public/ --origin example.org/blind/book --key KEY. "
+    "Exit codes: 0 sound, 1 findings, 2 could not check."
+)
+
+
+def verify(
+    path: Annotated[str, typer.Argument(help="The published folder, its URL, or a lone book.")],
+    origin: Annotated[str | None, typer.Option(help="The origin you expect.")] = None,
+    key: Annotated[str | None, typer.Option(help="The verifier key you expect.")] = None,
+    since: Annotated[Path | None, typer.Option(help="A checkpoint you kept from before.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Judge due times at this instant.")] = None,
+    require: Annotated[str, typer.Option(help="Levels that must be reached, by comma.")] = "",
+    processes: Annotated[int, typer.Option(help="Worker processes for the chain.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Verify a published league from its files alone, and recount its scores."""
+    with errors_named():
+        options = Options(
+            as_of=as_of or SystemClock().now(),
+            origin=origin,
+            key=key,
+            since=read_since(since),
+            require=tuple(word for word in require.split(",") if word),
+        )
+        if is_url(path):
+            with tempfile.TemporaryDirectory(prefix="beforehand-") as folder:
+                with progress_bars() as progress:
+                    fetch_public(path, Path(folder), progress)
+                report = verify_published(Path(folder), options, processes)
+            report.not_checked.append(
+                "files beside the listed ones: a web host shows only what is asked for"
+            )
+        else:
+            report = verify_published(Path(path), options, processes)
+    if as_json:
+        out.print_json(json.dumps(report.content()))
+    else:
+        for line in report_lines(report):
+            out.print(line, markup=False, soft_wrap=True)
+    raise typer.Exit(report.exit_code)
+
+
+def verify_published(path: Path, options: Options, processes: int = 1) -> Report:
+    """The recipe's eight steps, then step 9: the recount, and Parquet against the same rows."""
+    steps = replace(options, progress=lambda step: err.print(f"… {step}", style="dim"))
+    report = verify_path(path, steps, processes)
+    if not path.is_dir():
+        return report
+    steps.progress("recount")
+    try:
+        for league, result in recount_folder(DirectoryFolder(path)).items():
+            _take(report, league, result)
+            _compare_parquet(report, path, league)
+    except (BeforehandError, UnicodeDecodeError) as error:
+        report.unmet.append(f"recount: could not be done: {error}")
+    _note_checker(report, path)
+    return report
+
+
+def _take(report: Report, league: str, result: Recount) -> None:
+    for place in result.places:
+        report.find(9, place, "the recount differs")
+    report.more_findings += result.different - len(result.places)
+    if league in report.leagues:
+        report.leagues[league]["recounted"] = (
+            f"{result.exact} exact, {result.within} within rounding, {result.different} different"
+        )
+
+
+def _compare_parquet(report: Report, path: Path, league: str) -> None:
+    """Parquet holds what the CSV holds, cell by cell; the CSV was recounted."""
+    base = path / "api" / "v1" / league
+    place = f"api/v1/{league}/forecasts.parquet"
+    try:
+        cells = read_parquet(base / "forecasts.parquet")
+    except Exception as error:
+        report.find(9, place, f"cannot be read: {error!s:.200}")
+        return
+    rows = _csv_rows(base / "forecasts.csv")
+    own = [tuple("" if value is None else str(value) for value in row) for row in cells]
+    if len(own) != len(rows):
+        report.find(9, place, f"has {len(own)} rows, the CSV {len(rows)}")
+    for number, (first, second) in enumerate(zip(own, rows, strict=False), 1):
+        if first != second:
+            column = next(c.name for c, a, b in zip(COLUMNS, first, second, strict=True) if a != b)
+            report.find(9, f"{place} row {number}, {column}", "differs from the CSV")
+
+
+def _csv_rows(path: Path) -> list[tuple[str, ...]]:
+    import csv
+
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [tuple(row) for row in csv.reader(stream)][1:]
+
+
+def _note_checker(report: Report, path: Path) -> None:
+    """Whether the published checker is the one this version builds; it is in no manifest."""
+    checker = path / CHECKER_PATH
+    if not checker.is_file():
+        report.notes.append("no checker is published beside the data")
+    elif digest(checker.read_bytes()) != checker_sha256():
+        report.notes.append(
+            f"the published verify.py is not this version's ({checker_sha256()}): "
+            "compare its SHA-256 with the one the league prints elsewhere"
+        )

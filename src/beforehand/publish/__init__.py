@@ -1,0 +1,1 @@
+"""What anyone can recompute: folds over the book, pure and offline."""

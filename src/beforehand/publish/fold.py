@@ -1,0 +1,159 @@
+"""The fold of a book: its lines gathered by what they say, nothing computed yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from beforehand.book.bodies import open_sealed
+from beforehand.errors import FormatError
+from beforehand.records.codec import BOOKKEEPING, decode_json
+from beforehand.records.declaration import Declaration
+from beforehand.records.forecast import Answer, Cell
+from beforehand.records.kinds import decode
+from beforehand.records.league import League, Segment
+from beforehand.records.question import Question
+from beforehand.records.record import Record, Unknown
+from beforehand.records.resolution import Correction, Resolution
+from beforehand.records.run import Roster, Run
+from beforehand.records.snapshot import Quote, Snapshot
+
+ReadBody = Callable[[str], bytes | None]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """An outcome as it stands after corrections, and the line whose word it is."""
+
+    line: int
+    outcome: str
+    instant: str
+
+
+@dataclass
+class LeagueFold:
+    """A league as its book tells it. Dicts keep the order of the book."""
+
+    league: League
+    declaration: Declaration
+    lines: int = 0
+    last_at: str = ""
+    segments: dict[str, Segment] = field(default_factory=dict)
+    questions: dict[str, tuple[int, Question]] = field(default_factory=dict)
+    rosters: dict[int, Roster] = field(default_factory=dict)
+    runs: dict[str, tuple[int, Run]] = field(default_factory=dict)
+    snapshots: dict[int, Snapshot] = field(default_factory=dict)
+    answers: list[tuple[int, Answer, tuple[Cell, ...] | None]] = field(default_factory=list)
+    settled: dict[str, Settled] = field(default_factory=dict)
+
+    def roster_of(self, run: str) -> Roster:
+        """The roster that a run names."""
+        return self.rosters[self.runs[run][1].roster_line]
+
+    def quotes_of(self, run: str) -> dict[str, Quote]:
+        """The quotes of a run's snapshot, by question."""
+        return {quote.question: quote for quote in self.snapshots[self.snapshot_line(run)].quotes}
+
+    def snapshot_line(self, run: str) -> int:
+        """The line of a run's snapshot."""
+        return self.runs[run][1].snapshot_line
+
+    def questions_of(self, run: str) -> dict[str, tuple[int, Question]]:
+        """The questions that a run asked, by id."""
+        first, last = self.runs[run][1].question_lines
+        return {name: held for name, held in self.questions.items() if first <= held[0] <= last}
+
+
+def fold_book(lines: Iterable[bytes], read_body: ReadBody) -> LeagueFold:
+    """Gather a book's lines. FormatError names the line that cannot be read.
+
+    `read_body` gives a body by its hash, None where it is withheld; what
+    hangs on a withheld body is open until it is there.
+    """
+    fold: LeagueFold | None = None
+    for n, raw in enumerate(lines, 1):
+        try:
+            value = decode_json(raw)
+            content = {key: item for key, item in value.items() if key not in BOOKKEEPING}
+            record = decode(content)
+            if fold is None:
+                fold = _begin(record, read_body)
+            _take(fold, n, record, read_body)
+        except FormatError as error:
+            raise FormatError(f"line {n}: {error}") from None
+        fold.lines = n
+        fold.last_at = str(content.get("at"))
+    if fold is None:
+        raise FormatError("the book is empty")
+    return fold
+
+
+def _begin(record: Record | Unknown, read_body: ReadBody) -> LeagueFold:
+    if not isinstance(record, League):
+        raise FormatError("the first line is not a league line")
+    data = read_body(record.declaration_sha256)
+    if data is None:
+        raise FormatError("the declaration is not among the bodies")
+    return LeagueFold(record, Declaration.parse(data, "declaration"))
+
+
+def _take(fold: LeagueFold, n: int, record: Record | Unknown, read_body: ReadBody) -> None:
+    match record:
+        case Segment():
+            fold.segments[record.segment] = record
+        case Question():
+            fold.questions.setdefault(record.question, (n, record))
+        case Roster():
+            fold.rosters[n] = record
+        case Snapshot():
+            fold.snapshots[n] = record
+        case Run():
+            if record.roster_line not in fold.rosters or record.snapshot_line not in fold.snapshots:
+                raise FormatError("the run names a roster or snapshot that is not there")
+            fold.runs.setdefault(record.run, (n, record))
+        case Answer():
+            if record.run not in fold.runs:
+                raise FormatError(f"the run {record.run!r:.80} is not in the book before this line")
+            fold.answers.append((n, record, _cells_of(record, read_body)))
+        case Resolution():
+            if record.question not in fold.questions:
+                raise FormatError(f"the question {record.question!r:.80} is not in the book")
+            fold.settled[record.question] = Settled(n, record.outcome, record.instant)
+        case Correction():
+            _correct(fold, n, record)
+        case _:
+            pass
+
+
+def _correct(fold: LeagueFold, n: int, record: Correction) -> None:
+    """A correction with an outcome takes the place of the resolutions it names."""
+    if record.outcome is None:
+        return
+    for question, settled in fold.settled.items():
+        if settled.line in record.lines:
+            fold.settled[question] = Settled(n, record.outcome, settled.instant)
+
+
+def _cells_of(answer: Answer, read_body: ReadBody) -> tuple[Cell, ...] | None:
+    """The cells in the line, or in its opened body; None while that is withheld."""
+    if answer.cells is not None:
+        return answer.cells
+    for body in answer.bodies:
+        if body.role == "answer":
+            data = read_body(body.sha256)
+            if data is None:
+                return None
+            return _cells_in(decode_json(open_sealed(data).content))
+    return ()
+
+
+def _cells_in(value: Any) -> tuple[Cell, ...]:
+    cells = value.get("cells") if isinstance(value, dict) else None
+    if not isinstance(cells, list):
+        raise FormatError("the answer body holds no list of cells")
+    built = []
+    for cell in cells:
+        Cell.shape.check(cell, "answer.cells")
+        built.append(Cell.of(cell))
+    return tuple(built)

@@ -1,0 +1,205 @@
+"""The public folder of a league: its book as it stands, the open tables, the checkers.
+
+Everything is computed from the kept book, offline. Pages are written by the
+site beside it; `seal_public` then lists and signs all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from beforehand.book.bodies import body_path
+from beforehand.book.checkpoint import Checkpoint, Signer, VerifierKey
+from beforehand.book.manifest import CHECKER_PATH, MANIFEST_FORMAT, MANIFEST_PATH, sign_manifest
+from beforehand.book.reader import BOOK_NAME, BookReader
+from beforehand.book.tiles import tile_files
+from beforehand.clock import instant_key
+from beforehand.errors import RuleError
+from beforehand.publish.checkers import build_recount, build_verify
+from beforehand.publish.fold import LeagueFold, fold_book
+from beforehand.publish.leaderboard import build_board
+from beforehand.publish.package import data_package
+from beforehand.publish.parquet import write_parquet
+from beforehand.publish.rows import Row, build_rows
+from beforehand.publish.tables import forecasts_csv, table_rows, write_sqlite
+from beforehand.records.codec import digest
+from beforehand.records.declaration import declaration_schema
+from beforehand.records.kinds import line_schemas
+from beforehand.scoring.exact import Grid
+
+API = "api/v1"
+FILES = (
+    ("book.jsonl", "the sealed book, one line a fact"),
+    ("checkpoint", "the last signed tree head"),
+    ("forecasts.csv", "one row a forecast, every column in the data dictionary"),
+    ("forecasts.parquet", "the same table as Parquet"),
+    ("leaderboard.json", "the board, every number as decimal text"),
+    ("league.sqlite", "forecasts, questions, resolutions and board as SQLite"),
+    ("datapackage.json", "Frictionless data package: the data dictionary and the licence"),
+)
+
+Progress = Callable[[str, int, int], None]
+
+
+def _silent(step: str, done: int, total: int) -> None:
+    """No progress is shown."""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What was published: the fold, its rows and board, and the checkpoint it ends at."""
+
+    fold: LeagueFold
+    rows: list[Row]
+    board: dict[str, Any]
+    checkpoint: Checkpoint
+    book_sha256: str
+
+
+def write_data(
+    reader: BookReader,
+    key: VerifierKey,
+    public: Path,
+    as_of: str,
+    licence: bytes | None = None,
+    progress: Progress = _silent,
+) -> Publication:
+    """Write `public/api/v1` for one league, up to its last checkpoint.
+
+    Bodies are published once due at `as_of`. RuleError where the book has no
+    checkpoint yet or lines beyond it: publishing ends at a checkpoint.
+    """
+    notes = reader.checkpoints()
+    lines = list(reader.lines())
+    if not notes or max(notes) != len(lines):
+        raise RuleError(f"{reader.folder}: sign a checkpoint first; publishing ends at one")
+    checkpoint = Checkpoint.open(notes[len(lines)], key)
+
+    def read_due(sha256: str) -> bytes | None:
+        return reader.read_body(sha256) if sha256 in due else None
+
+    due = _due_bodies(lines, as_of)
+    progress("fold", 0, 1)
+    fold = fold_book(lines, read_due)
+    rows = build_rows(fold)
+    board = build_board(fold, rows)
+    base = public / API / fold.league.league
+    _write_book(reader, lines, notes, due, base, progress)
+    progress("tables", 0, 1)
+    cells = table_rows(rows, Grid.of(fold.declaration.grid))
+    _put(base / "forecasts.csv", forecasts_csv(cells))
+    write_parquet(cells, base / "forecasts.parquet")
+    write_sqlite(cells, board, fold, base / "league.sqlite")
+    _put(base / "leaderboard.json", _json(board))
+    if licence is not None:
+        _put(base / "LICENSE.txt", licence)
+    _put(base / "datapackage.json", _json(data_package(fold, base)))
+    _put(public / API / "schema" / "lines.schema.json", _json(line_schemas()))
+    _put(public / API / "schema" / "declaration.schema.json", _json(declaration_schema()))
+    _put(public / CHECKER_PATH, build_verify())
+    _put(public / API / "recount.py", build_recount())
+    book_sha256 = digest(b"".join(raw + b"\n" for raw in lines))
+    return Publication(fold, rows, board, checkpoint, book_sha256)
+
+
+def _due_bodies(lines: Sequence[bytes], as_of: str) -> dict[str, str]:
+    """The kind of line naming each body that is public at `as_of`, by its hash."""
+    moment = instant_key(as_of)
+    due: dict[str, str] = {}
+    for raw in lines:
+        value = json.loads(raw)
+        for body in value.get("bodies", ()):
+            if body.get("due") and instant_key(body["due"]) <= moment:
+                due[body["sha256"]] = value["kind"]
+    for raw in lines:
+        value = json.loads(raw)
+        if value["kind"] == "erased":
+            due.pop(value["body_sha256"], None)
+    return due
+
+
+def _write_book(
+    reader: BookReader,
+    lines: Sequence[bytes],
+    notes: dict[int, bytes],
+    due: dict[str, str],
+    base: Path,
+    progress: Progress,
+) -> None:
+    _put(base / BOOK_NAME, b"".join(raw + b"\n" for raw in lines))
+    for done, (sha256, kind) in enumerate(due.items()):
+        progress("bodies", done, len(due))
+        data = reader.read_body(sha256)
+        _put(base / body_path(sha256), data)
+        if kind == "ask":
+            _put(base / "asks" / f"{sha256}.md", data)
+    entries = (bytes.fromhex(digest(raw + b"\n")) for raw in lines)
+    for name, data in tile_files(entries):
+        _put(base / name, data)
+    _put(base / "checkpoint", notes[len(lines)])
+    for size, note in notes.items():
+        _put(base / "checkpoints" / str(size), note)
+
+
+def seal_public(
+    public: Path,
+    publications: Sequence[tuple[Publication, VerifierKey, Signer]],
+    as_of: str,
+) -> str:
+    """List the leagues, hash every file, sign the manifest; its SHA-256 is returned."""
+    leagues = [
+        {
+            "league": publication.fold.league.league,
+            "path": f"{API}/{publication.fold.league.league}",
+            "origin": publication.fold.league.origin,
+            "key": publication.fold.league.key,
+            "lines": publication.checkpoint.size,
+            "root": publication.checkpoint.root.hex(),
+            "book_sha256": publication.book_sha256,
+        }
+        for publication, _, _ in publications
+    ]
+    listed = [
+        {
+            **{name: league[name] for name in ("league", "path", "origin", "key")},
+            "title": publication.fold.declaration.title,
+            "licence": publication.fold.declaration.licence,
+            "attribution": publication.fold.declaration.attribution,
+        }
+        for league, (publication, _, _) in zip(leagues, publications, strict=True)
+    ]
+    _put(public / API / "leagues.json", _json(listed))
+    files = []
+    for path in sorted(path for path in public.rglob("*") if path.is_file()):
+        name = path.relative_to(public).as_posix()
+        if name not in (MANIFEST_PATH, CHECKER_PATH):
+            data = path.read_bytes()
+            files.append({"path": name, "bytes": len(data), "sha256": digest(data)})
+    unsigned = {"format": MANIFEST_FORMAT, "as_of": as_of, "leagues": leagues, "files": files}
+    manifest = sign_manifest(unsigned, [(key, sign) for _, key, sign in publications])
+    _put(public / MANIFEST_PATH, manifest)
+    return digest(manifest)
+
+
+def swap_in(fresh: Path, public: Path) -> None:
+    """Put a freshly written folder in the place of the published one."""
+    old = public.with_name(public.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if public.exists():
+        public.rename(old)
+    fresh.rename(public)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _put(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True).encode("utf-8") + b"\n"

@@ -1,0 +1,216 @@
+"""Recounting: every published score computed again from the book, and compared.
+
+The book is read, the rows are built, the board is folded, and each published
+value is called exact, within rounding (one unit of its last place), or
+different. Standard library only: `recount.py` is this file joined with the
+rooms below it. It says nothing about seals; `verify.py` does that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import sqlite3
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from beforehand.book.bodies import MAX_BODY_BYTES, body_path
+from beforehand.book.chain import cut_pieces
+from beforehand.book.folder import DirectoryFolder, Folder, read_file
+from beforehand.book.manifest import MANIFEST_PATH, MAX_MANIFEST_BYTES, read_manifest
+from beforehand.errors import BeforehandError, FormatError
+from beforehand.publish.fold import fold_book
+from beforehand.publish.leaderboard import build_board
+from beforehand.publish.rows import build_rows
+from beforehand.publish.tables import COLUMNS, table_rows
+from beforehand.records.codec import decode_json
+from beforehand.scoring.exact import Grid
+
+MAX_TABLE_BYTES = 1 << 30
+_MAX_LISTED = 50
+
+
+@dataclass
+class Recount:
+    """How many published values are exact, within rounding, different; and where they differ."""
+
+    exact: int = 0
+    within: int = 0
+    different: int = 0
+    places: list[str] = field(default_factory=list)
+
+    def compare(self, place: str, published: Any, own: Any) -> None:
+        """Compare one published value with the recomputed one."""
+        if type(published) is type(own) and published == own:
+            self.exact += 1
+        elif _within_rounding(published, own):
+            self.within += 1
+        else:
+            self.miss(place, f"published {published!r:.60}, recounted {own!r:.60}")
+
+    def miss(self, place: str, what: str) -> None:
+        """Count a difference and keep the first places."""
+        self.different += 1
+        if len(self.places) < _MAX_LISTED:
+            self.places.append(f"{place}: {what}")
+
+
+def _within_rounding(published: Any, own: Any) -> bool:
+    """Both decimal texts of the same places, one unit of the last place apart at most."""
+    if not isinstance(published, str) or not isinstance(own, str):
+        return False
+    try:
+        first, second = Decimal(published), Decimal(own)
+    except InvalidOperation:
+        return False
+    if not (first.is_finite() and second.is_finite()) or "." not in published:
+        return False
+    places = len(published.partition(".")[2])
+    same = places == len(own.partition(".")[2])
+    return same and abs(first - second) <= Decimal(1).scaleb(-places)
+
+
+def read_lines(folder: Folder, name: str, count: int) -> Iterator[bytes]:
+    """The first `count` lines of a published book, without their LF."""
+    given = 0
+    with folder.open(name) as stream:
+        for _, first_n, data in cut_pieces(stream):
+            for raw in data.split(b"\n")[:-1] if first_n else ():
+                if given == count:
+                    return
+                given += 1
+                yield raw
+
+
+def recount_folder(folder: Folder) -> dict[str, Recount]:
+    """Recount every league of a published folder; FormatError where that cannot be done."""
+    manifest = read_manifest(read_file(folder, MANIFEST_PATH, MAX_MANIFEST_BYTES))
+    return {
+        league["league"]: recount_league(folder, league["path"].rstrip("/"), league["lines"])
+        for league in manifest["leagues"]
+    }
+
+
+def recount_league(folder: Folder, base: str, lines: int) -> Recount:
+    """Recount one league: leaderboard.json, forecasts.csv and league.sqlite."""
+
+    def read_body(sha256: str) -> bytes | None:
+        path = f"{base}/{body_path(sha256)}"
+        return read_file(folder, path, MAX_BODY_BYTES) if folder.has(path) else None
+
+    fold = fold_book(read_lines(folder, f"{base}/book.jsonl", lines), read_body)
+    rows = build_rows(fold)
+    board = build_board(fold, rows)
+    cells = table_rows(rows, Grid.of(fold.declaration.grid))
+    result = Recount()
+    name = f"{base}/leaderboard.json"
+    _compare_tree(result, name, decode_json(read_file(folder, name, MAX_TABLE_BYTES)), board)
+    _compare_csv(result, folder, f"{base}/forecasts.csv", cells)
+    _compare_sqlite(result, folder, f"{base}/league.sqlite", cells)
+    return result
+
+
+def _compare_tree(result: Recount, place: str, published: Any, own: Any) -> None:
+    """Leaf by leaf; a key or item that only one side has is a difference."""
+    if isinstance(published, dict) and isinstance(own, dict):
+        for key in sorted(published.keys() | own.keys()):
+            if key in published and key in own:
+                _compare_tree(result, f"{place}.{key}", published[key], own[key])
+            else:
+                result.miss(f"{place}.{key}", "only one side has it")
+    elif isinstance(published, list) and isinstance(own, list):
+        if len(published) != len(own):
+            result.miss(place, f"{len(published)} items published, {len(own)} recounted")
+        for position, (first, second) in enumerate(zip(published, own, strict=False)):
+            name = first.get("forecaster", position) if isinstance(first, dict) else position
+            _compare_tree(result, f"{place}[{name}]", first, second)
+    else:
+        result.compare(place, published, own)
+
+
+def _compare_csv(result: Recount, folder: Folder, name: str, cells: list[tuple[Any, ...]]) -> None:
+    text = read_file(folder, name, MAX_TABLE_BYTES).decode("utf-8")
+    published = list(csv.reader(io.StringIO(text, newline="")))
+    header = [column.name for column in COLUMNS]
+    if not published or published[0] != header:
+        raise FormatError(f"{name}: its header is not that of the data dictionary")
+    as_text = [["" if value is None else str(value) for value in row] for row in cells]
+    _compare_rows(result, name, published[1:], as_text, first_row=2)
+
+
+def _compare_sqlite(
+    result: Recount, folder: Folder, name: str, cells: list[tuple[Any, ...]]
+) -> None:
+    data = read_file(folder, name, MAX_TABLE_BYTES)
+    base = sqlite3.connect(":memory:")
+    try:
+        base.deserialize(data)
+        listed = ", ".join(f'"{column.name}"' for column in COLUMNS)
+        published = base.execute(f"SELECT {listed} FROM forecasts ORDER BY rowid")  # noqa: S608
+        _compare_rows(result, name, [list(row) for row in published], cells, first_row=1)
+    except sqlite3.Error as error:
+        raise FormatError(f"{name}: {error}") from None
+    finally:
+        base.close()
+
+
+def _compare_rows(
+    result: Recount, name: str, published: Sequence[Any], own: Sequence[Any], first_row: int
+) -> None:
+    if len(published) != len(own):
+        result.miss(name, f"{len(published)} rows published, {len(own)} recounted")
+    for number, (first, second) in enumerate(zip(published, own, strict=False), first_row):
+        if len(first) != len(second):
+            result.miss(f"{name} row {number}", "another number of columns")
+            continue
+        for column, one, other in zip(COLUMNS, first, second, strict=True):
+            result.compare(f"{name} row {number}, {column.name}", one, other)
+
+
+def recount_lines(results: dict[str, Recount]) -> Iterator[str]:
+    """The result for a person, one line at a time."""
+    for league, result in results.items():
+        yield (
+            f"{league}: {result.exact} values exact, {result.within} within rounding, "
+            f"{result.different} DIFFERENT"
+        )
+        yield from (f"  {place}" for place in result.places)
+        if result.different > len(result.places):
+            yield f"  … and {result.different - len(result.places)} more"
+    sound = not any(result.different for result in results.values())
+    yield "result: the published scores are reproduced" if sound else "result: NOT reproduced"
+
+
+def recount_main(arguments: Sequence[str]) -> int:
+    """The command line of `recount.py`: 0 reproduced, 1 different, 2 could not recount."""
+    parser = argparse.ArgumentParser(
+        prog="recount.py",
+        description="Compute every published score of a league again from its book.",
+        epilog="Example: python3 -I recount.py public/",
+    )
+    parser.add_argument("path", type=Path, help="the published folder (public/)")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    try:
+        given = parser.parse_args(arguments)
+        results = recount_folder(DirectoryFolder(given.path))
+    except SystemExit as leaving:
+        return 2 if leaving.code else 0
+    except (BeforehandError, UnicodeDecodeError) as error:
+        print(f"could not recount: {error}", file=sys.stderr)
+        return 2
+    except BaseException:  # whatever went wrong, nothing was recounted
+        traceback.print_exc()
+        return 2
+    if given.json:
+        print(json.dumps({name: vars(result) for name, result in results.items()}, indent=2))
+    else:
+        for line in recount_lines(results):
+            print(line)
+    return 1 if any(result.different for result in results.values()) else 0

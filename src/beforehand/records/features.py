@@ -1,0 +1,94 @@
+"""What a declaration may name and this version cannot run yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from beforehand.records.coherence import declared_at
+
+# A key, the values this version runs, and what it cannot do for any other.
+# No values: the key itself asks for what is not there yet.
+_DECLARED_FEATURES: tuple[tuple[str, tuple[Any, ...], str], ...] = (
+    ("segment.counted", (True,), "run a segment that does not count"),
+    ("questions.from", ("archive",), "read questions from a live source"),
+    ("questions.archive", ("forecastbench-2024-07-21",), "find that archive among its own"),
+    ("questions.cluster", ("source_question",), "cluster events in this way"),
+    ("schedule.kind", ("once",), "keep a schedule of runs"),
+    ("counted_run.rule", ("only_run",), "choose among several runs"),
+    ("answers.entry", ("accepted",), "ask models or take commitments"),
+    ("answers.from", ("archive",), "take answers from outside agents"),
+    ("roster", (), "seat models"),
+    ("snapshot", (), "take a snapshot of a live source"),
+    (
+        "derived.rule",
+        ("crowd", "mean", "median", "always_half", "base_rate"),
+        "compute this derived forecaster",
+    ),
+    ("derived.price", ("freeze_value",), "read a crowd price during a run"),
+    ("derived.max_spread", (), "judge the spread of a crowd price"),
+    ("derived.max_age_minutes", (), "judge the age of a crowd price"),
+    ("derived.min_volume", (), "judge the volume behind a crowd price"),
+    ("derived.between_strikes", (), "interpolate a crowd price"),
+    ("derived.least", (1,), "demand a least number of members"),
+    ("resolution.from", ("archive",), "read outcomes from a live source"),
+    ("scoring.also", ("ece",), "compute this measure"),
+    ("scoring.ece_bins", (10,), "use another number of calibration bins"),
+    ("scoring.ece_least", (), "hold back a calibration error"),
+    ("scoring.kelly_cap", (), "keep a paper account"),
+    ("scoring.service_fill", (), "compute a service score"),
+    ("board.rank_by", ("paired_gain",), "rank by this measure"),
+    ("board.against", ("leave_one_out_median",), "rank against this forecaster"),
+    ("board.on", ("own_questions",), "rank on the shared set"),
+    ("board.weigh", ("cluster",), "weigh events in this way"),
+    ("board.min_clusters", (), "demand a number of clusters for a rank"),
+    ("board.min_reliability", (), "demand a share of answered questions for a rank"),
+    ("board.per_horizon", (False,), "rank each horizon by itself"),
+    ("board.interval", ("student_t",), "compute this interval"),
+    ("board.confidence", ("0.95",), "compute an interval of this confidence"),
+    ("board.bootstrap_from", (), "change to a bootstrap"),
+    ("bodies", (), "withhold a body"),
+    ("anchors.use", (), "anchor a checkpoint outside"),
+    ("budget", (), "keep a budget"),
+    ("season", (), "keep a season"),
+    ("primary", (), "read a registered comparison"),
+    ("voices", (), "count effective voices"),
+    ("arms", (), "ask in several arms"),
+    ("readers", (), "run an experiment with readers"),
+    ("trading", (), "trade against depth"),
+    ("portfolios", (), "keep portfolio leagues"),
+    ("onchain", (), "run rounds on a chain"),
+)
+
+# The roles that accepting an answer can seal until the deadline.
+_WITHHELD_ROLES = ("answer", "answer_rows")
+
+
+def missing_in(content: Mapping[str, Any]) -> list[str]:
+    """One sentence for every key of a checked declaration that asks for more than there is."""
+    found = []
+    for path, runs, what in _DECLARED_FEATURES:
+        for where, value in declared_at(content, path):
+            for key, item in _feature_asked(where.removeprefix("."), value):
+                if item not in runs:
+                    found.append(f"{key}: this version cannot {what} yet.")
+    return list(dict.fromkeys(found))
+
+
+def _feature_asked(key: str, value: Any) -> list[tuple[str, Any]]:
+    """The key as written with what it asks for; nothing where it asks for nothing."""
+    if key == "bodies":
+        withheld = {
+            role: rule
+            for role, rule in value.items()
+            if rule != "line" and not (rule == "deadline" and role in _WITHHELD_ROLES)
+        }
+        return [(f'bodies.{role} = "{rule}"', rule) for role, rule in withheld.items()]
+    if isinstance(value, dict):
+        name = key.partition("[")[0]
+        return [(f"[[{name}]]" if name != key else f"[{name}]", value)]
+    if isinstance(value, list):
+        return [(f'{key} holds "{item}"', item) for item in value]
+    if isinstance(value, str):
+        return [(f'{key} = "{value}"', value)]
+    return [(f"{key} = {str(value).lower()}", value)]

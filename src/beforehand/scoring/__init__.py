@@ -1,0 +1,1 @@
+"""How good it was: pure functions, values in, values out."""

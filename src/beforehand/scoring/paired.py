@@ -1,0 +1,64 @@
+"""A mean over clusters with its interval: the paired comparison and the board's scores.
+
+Each cluster weighs once, however many events it has: the estimate is the mean
+of the cluster means, its interval Student's t on them, from `MIN_CLUSTERS`
+clusters up. Clusters are declared independent; events within one are not
+(Ibragimov and Mueller 2010 give the reason for t on cluster means).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from beforehand.scoring.exact import mean
+from beforehand.scoring.student import student_quantile
+
+MIN_CLUSTERS = 10
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class ClusterMean:
+    """An estimate over `n` events in `clusters` clusters.
+
+    `mean` is exact and None of nothing. `se`, `low`, `high` are None below
+    the least number of clusters. `identical` is True where every value is 0.
+    """
+
+    n: int
+    clusters: int
+    mean: Fraction | None
+    se: float | None
+    low: float | None
+    high: float | None
+    identical: bool
+
+
+def cluster_mean(
+    values: Iterable[tuple[Hashable, Fraction]],
+    *,
+    least: int = MIN_CLUSTERS,
+    level: float = LEVEL,
+) -> ClusterMean:
+    """The mean of cluster means over `(cluster, value)` pairs, with its interval.
+
+    >>> cluster_mean([("a", Fraction(1)), ("a", Fraction(3)), ("b", Fraction(4))]).mean
+    Fraction(3, 1)
+    """
+    grouped: dict[Hashable, list[Fraction]] = {}
+    for cluster, value in values:
+        grouped.setdefault(cluster, []).append(value)
+    n = sum(len(held) for held in grouped.values())
+    means = [Fraction(sum(held), len(held)) for held in grouped.values()]
+    centre = mean(means)
+    identical = n > 0 and all(value == 0 for held in grouped.values() for value in held)
+    if centre is None or len(means) < max(least, 2):
+        return ClusterMean(n, len(means), centre, None, None, None, identical)
+    squares = sum(((value - centre) ** 2 for value in means), Fraction(0))
+    se = math.sqrt(squares / (len(means) - 1) / len(means))
+    half = student_quantile(level, len(means) - 1) * se
+    at = float(centre)
+    return ClusterMean(n, len(means), centre, se, at - half, at + half, identical)

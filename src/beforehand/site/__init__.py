@@ -1,0 +1,1 @@
+"""The pages of a league: static files, made from the fold alone, offline."""

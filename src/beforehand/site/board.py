@@ -1,0 +1,123 @@
+"""The leaderboard page: the picture of the gains, the tables, the rules in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from beforehand.site.catalogue import Catalogue
+from beforehand.site.charts import Axis, gain_axis, gain_bar, interval_text, tick_text
+from beforehand.site.text import NOTHING, count, number, percent, signed
+
+RULE_WORDS = {
+    "crowd": "the market's price in the run's snapshot",
+    "mean": "the mean of all stated forecasts on the event",
+    "median": "the median of all stated forecasts on the event",
+    "always_half": "one half on every event",
+    "base_rate": "the share of this run's resolved events that happened: known only in hindsight",
+}
+# The picture of all gains, and the small one in a row of the table (percent).
+WIDE = (27.0, 83.0)
+SMALL = (3.0, 97.0)
+# More bars than these make no picture; the table has them all.
+MOST_BARS = 120
+
+
+def board_page(catalogue: Catalogue) -> dict[str, Any]:
+    """What `board.html.j2` shows."""
+    board = catalogue.view.board
+    entries = board["forecasters"]
+    ranked = [entry for entry in entries if entry["rank"] is not None]
+    scale = gain_axis(ranked, *WIDE)
+    small = Axis(scale.low, scale.high, scale.ticks, *SMALL)
+    drawn = [(entry, gain_bar(entry, scale)) for entry in ranked[:MOST_BARS]]
+    return {
+        "facts": board_facts(catalogue),
+        "ranked": [board_row(entry, catalogue, small) for entry in ranked],
+        "derived": [
+            board_row(entry, catalogue, small) for entry in entries if entry["kind"] == "derived"
+        ],
+        "unranked": [
+            board_row(entry, catalogue, small)
+            for entry in entries
+            if entry["kind"] != "derived" and entry["rank"] is None
+        ],
+        "forest": {
+            "bars": [bar for _, bar in drawn if bar],
+            "ticks": [(scale.at(tick), tick_text(tick)) for tick in scale.ticks],
+            "zero": scale.at(0.0),
+            "left_out": len(ranked) - len(drawn),
+        },
+        "zero_small": small.at(0.0),
+        "shared": shared_set(catalogue),
+        "rules": board["rules"],
+        "rounding": {
+            "stated": count(board["rounding"]["stated"]),
+            "moved": count(board["rounding"]["moved"]),
+            "most": board["rounding"]["most"],
+            "grid": board["grid"],
+        },
+        "published": [
+            {**held, "note": held.get("note") or "", "n": count(held["n"])}
+            for held in catalogue.view.published
+        ],
+        "files": data_files(catalogue),
+    }
+
+
+def level_text(board: dict[str, Any]) -> str:
+    """The level of the intervals, as short as it is exact: `95 %`."""
+    return percent(board["level"]).replace(".0\u00a0", "\u00a0")
+
+
+def board_facts(catalogue: Catalogue) -> list[tuple[str, str, str]]:
+    """`(number, what, more)` for the head of a page."""
+    board = catalogue.view.board
+    people = [entry for entry in board["forecasters"] if entry["kind"] != "derived"]
+    ranked = sum(entry["rank"] is not None for entry in people)
+    return [
+        (count(len(people)), "forecasters", f"{count(ranked)} ranked"),
+        (count(board["rounding"]["stated"]), "stated forecasts", "each in a sealed line"),
+        (count(board["questions"]), "events", f"from {count(len(catalogue.siblings))} questions"),
+        (count(board["questions_resolved"]), "resolved and scored", f"as of {board['as_of']}"),
+    ]
+
+
+def board_row(entry: dict[str, Any], catalogue: Catalogue, axis: Axis) -> dict[str, Any]:
+    """One forecaster of the board, in words."""
+    brier, gain = entry["brier"], entry["gain"]
+    return {
+        "forecaster": entry["forecaster"],
+        "label": entry["label"],
+        "rank": str(entry["rank"]) if entry["rank"] is not None else NOTHING,
+        "why": entry["why_unranked"],
+        "rule": RULE_WORDS.get(catalogue.rule(entry["forecaster"]) or "", ""),
+        "n": count(entry["n_counted"]),
+        "clusters": count(entry["clusters"]),
+        "coverage": percent(entry["coverage"]),
+        "brier": number(brier["mean"]),
+        "brier_interval": interval_text(brier),
+        "gain": signed(gain["mean"]),
+        "gain_n": count(gain["n"]),
+        "gain_interval": interval_text(gain, signs=True),
+        "bar": gain_bar(entry, axis),
+    }
+
+
+def shared_set(catalogue: Catalogue) -> dict[str, Any]:
+    """The events that every ranked forecaster answered, and the scores on them if enough."""
+    shared = catalogue.view.board["shared"]
+    scores = sorted((shared["brier"] or {}).items(), key=lambda item: (float(item[1]), item[0]))
+    return {
+        "n": count(shared["n"]),
+        "least": count(shared["least"]),
+        "sha256": shared["sha256"],
+        "scores": [(name, catalogue.label(name), number(value)) for name, value in scores],
+    }
+
+
+def data_files(catalogue: Catalogue) -> list[dict[str, str]]:
+    """The data files; a folder is named and not linked, for a link must name a file."""
+    return [
+        {"name": name, "what": what, "href": "" if name.endswith("/") else name}
+        for name, what in catalogue.view.files
+    ]

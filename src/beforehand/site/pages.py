@@ -1,0 +1,175 @@
+"""Writes a league's pages: one file after the other, from the view alone."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from beforehand.site.board import board_facts, board_page, level_text
+from beforehand.site.bookpage import book_page
+from beforehand.site.catalogue import Catalogue
+from beforehand.site.profile import profile_page
+from beforehand.site.question import question_page
+from beforehand.site.run import run_page
+from beforehand.site.text import count, cut, finalize
+from beforehand.site.view import SiteView
+
+Progress = Callable[[str, int, int], None]
+
+LEADERS = 5
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0a5f63" '
+    'd="M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Zm0 2.2a4.8 4.8 0 1 1 0 9.6V3.2Z"/></svg>'
+)
+
+
+def _silent(step: str, done: int, total: int) -> None:
+    """No progress is shown."""
+
+
+def write_site(view: SiteView, public: Path, progress: Progress | None = None) -> list[Path]:
+    """Write `public/index.html` and `public/LEAGUE/`; every path written, in order.
+
+    Only what the view holds goes in: no clock, no network, no pen. The same
+    view gives the same bytes.
+    """
+    progress = progress or _silent
+    catalogue = Catalogue(view)
+    written = []
+    todo = list(_pages(catalogue))
+    for done, (path, template, values) in enumerate(todo):
+        if done % 32 == 0:
+            progress("pages", done, len(todo))
+        target = public / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        page = _template(template).render(_common(catalogue, path, template), **values())
+        target.write_bytes(page.encode("utf-8"))
+        written.append(target)
+    progress("pages", len(todo), len(todo))
+    return written
+
+
+def _pages(catalogue: Catalogue) -> Iterator[tuple[str, str, Callable[[], dict[str, Any]]]]:
+    """`(path below public, template, its values when asked for)` of every page."""
+    league = catalogue.view.league
+    yield "index.html", "home", lambda: _home_page(catalogue)
+    yield f"{league}/index.html", "board", lambda: board_page(catalogue)
+    yield f"{league}/book.html", "book", lambda: book_page(catalogue)
+    for name in catalogue.fold.runs:
+        yield f"{league}/run/{name}.html", "run", lambda name=name: run_page(name, catalogue)
+    for name in catalogue.by_forecaster:
+        path = f"{league}/f/{name}.html"
+        yield path, "forecaster", lambda name=name: profile_page(name, catalogue)
+    for name, card in catalogue.cards.items():
+        path = f"{league}/q/{card.slug}.html"
+        yield path, "question", lambda name=name: question_page(name, catalogue)
+
+
+def _home_page(catalogue: Catalogue) -> dict[str, Any]:
+    board = board_page(catalogue)
+    return {
+        "checker": catalogue.view.checker_sha256,
+        "facts": board_facts(catalogue),
+        "leaders": board["ranked"][:LEADERS],
+    }
+
+
+def _common(catalogue: Catalogue, path: str, template: str) -> dict[str, Any]:
+    """What every page says and links to. `to` leads to the league's folder."""
+    view, fold = catalogue.view, catalogue.view.fold
+    depth = path.count("/")
+    to = f"{view.league}/" if depth == 0 else "../" * (depth - 1)
+    home = "../" * depth + "index.html"
+    size, _, root = view.checkpoints[-1] if view.checkpoints else (fold.lines, "", "")
+    script = _script() if template != "home" else Markup("")
+    return {
+        "csp": _csp(script),
+        "css": _css(),
+        "icon": "data:image/svg+xml;base64," + base64.b64encode(_ICON.encode()).decode(),
+        "script": script,
+        "to": to,
+        "home": home,
+        "api": f"{'../' * depth}api/v1/{view.league}/",
+        "href": catalogue.ledger.href,
+        "nav": _nav(catalogue, to),
+        "place": template,
+        "league": view.league,
+        "title": fold.declaration.title,
+        "about": str(fold.declaration.content["league"].get("about", "")),
+        "simulated": view.simulated,
+        "covered": count(size),
+        "root": root,
+        "origin": fold.league.origin,
+        "licence": fold.declaration.licence,
+        "attribution": fold.declaration.attribution,
+        "level": level_text(view.board),
+    }
+
+
+def _nav(catalogue: Catalogue, to: str) -> list[tuple[str, str, str]]:
+    """`(href, words, the page it is)`: the league's own pages."""
+    nav = [(f"{to}index.html", "Leaderboard", "board")]
+    last = next(reversed(catalogue.fold.runs), None)
+    if last is not None:
+        nav.append((f"{to}run/{last}.html", "Questions", "run"))
+    nav.append((f"{to}book.html", "The book", "book"))
+    nav.append((f"{to}book.html#check", "Check it yourself", ""))
+    return nav
+
+
+# ---- the engine
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("beforehand.site", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters["cut"] = cut
+    return environment
+
+
+@cache
+def _template(name: str) -> Any:
+    return _environment().get_template(f"{name}.html.j2")
+
+
+def _asset(name: str) -> str:
+    return files("beforehand.site").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+@cache
+def _css() -> Markup:
+    """Our own style sheet, on as few bytes as is easily had: it stands in every page."""
+    lines = (line.strip() for line in _asset("style.css").splitlines())
+    return Markup("\n".join(line for line in lines if line))  # noqa: S704 - package data
+
+
+@cache
+def _script() -> Markup:
+    """Our own script, which sorts and filters tables; pages are complete without it."""
+    return Markup(_asset("table.js").strip())  # noqa: S704 - package data
+
+
+@cache
+def _csp(script: Markup) -> str:
+    """Nothing from anywhere, but the style and the one script that stand in the page."""
+    rules = ["default-src 'none'", "style-src 'unsafe-inline'", "img-src data: 'self'"]
+    if script:
+        hashed = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
+        rules.append(f"script-src 'sha256-{hashed}'")
+    return "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])

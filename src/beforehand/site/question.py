@@ -1,0 +1,119 @@
+"""A question's page: every forecast beside the crowd and the outcome, and the frozen text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from beforehand.site.cards import PLACEHOLDERS, Card
+from beforehand.site.catalogue import Catalogue, Shown
+from beforehand.site.charts import STRIP, dot_strip
+from beforehand.site.profile import status_words
+from beforehand.site.text import NOTHING, count, https_url
+
+# Derived forecasters that the picture shows beside the dots.
+MARKED = ("crowd", "median")
+
+
+def question_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
+    """What `question.html.j2` shows."""
+    card = catalogue.cards[name]
+    shown = catalogue.by_question[name]
+    runs = list(dict.fromkeys(held.row.run for held in shown))
+    url = card.text.url if card.text else ""
+    return {
+        "card": card,
+        "id": name,
+        "filled": any(from_contract for _, from_contract in card.title),
+        "placeholders": list(PLACEHOLDERS),
+        "runs": [_in_run(run, card, shown, catalogue) for run in runs],
+        "words": status_words(shown),
+        "text_body": catalogue.body(card.text.sha256, "text") if card.text else None,
+        "url": url,
+        "link": https_url(url),
+        "contract": list(card.record.contract.items()),
+        "outcome": _outcome(card, catalogue),
+        "siblings": [_sibling(other, catalogue) for other in _beside(card, catalogue)],
+    }
+
+
+def _in_run(
+    run: str, card: Card, shown: list[Shown], catalogue: Catalogue
+) -> dict[str, Any]:
+    held = [item for item in shown if item.row.run == run]
+    stated = [item for item in held if item.row.kind != "derived"]
+    derived = [item for item in held if item.row.kind == "derived"]
+    dots, tallest = dot_strip(
+        [
+            (float(catalogue.grid.probability(item.row.units)), item.row.forecaster, item.stated)
+            for item in stated
+            if item.row.units is not None
+        ]
+    )
+    return {
+        "run": run,
+        "stated": [_forecast(item, catalogue) for item in stated],
+        "derived": [_forecast(item, catalogue) for item in derived],
+        "n": count(len(dots)),
+        "strip": {
+            "dots": dots,
+            "levels": max(tallest, 1),
+            "marks": _marks(derived, catalogue),
+            "ticks": [(STRIP.at(tick), f"{tick:g}") for tick in STRIP.ticks],
+            "end": {"yes": STRIP.right, "no": STRIP.left}.get(card.outcome),
+            "outcome": card.outcome,
+        },
+    }
+
+
+def _forecast(shown: Shown, catalogue: Catalogue) -> dict[str, Any]:
+    name = shown.row.forecaster
+    bodies = catalogue.ledger.evidence(shown.row.line) if shown.row.cell is not None else ()
+    return {
+        "shown": shown,
+        "label": catalogue.label(name),
+        "body": catalogue.body(bodies[0][1], bodies[0][0]) if bodies else None,
+    }
+
+
+def _marks(derived: list[Shown], catalogue: Catalogue) -> list[dict[str, Any]]:
+    """Crowd and median with their words set on the side that has room."""
+    marks = []
+    for item in derived:
+        rule = catalogue.rule(item.row.forecaster)
+        if rule in MARKED and item.row.units is not None:
+            place = STRIP.at(float(catalogue.grid.probability(item.row.units)))
+            text = f"{catalogue.label(item.row.forecaster)} {item.stated}"
+            marks.append({"rule": rule, "x": place, "text": text, "before": place > 50})
+    return sorted(marks, key=lambda mark: MARKED.index(mark["rule"]))
+
+
+def _outcome(card: Card, catalogue: Catalogue) -> dict[str, Any] | None:
+    settled = card.settled
+    if settled is None:
+        return None
+    fact = catalogue.ledger.facts[settled.line]
+    return {
+        "word": settled.outcome,
+        "on": settled.instant,
+        "line": settled.line,
+        "kind": fact.kind,
+        "source": str(fact.content.get("source", "")),
+        "final": str(fact.content.get("final", "")),
+        "bodies": [catalogue.body(sha256, role) for role, sha256 in fact.bodies],
+    }
+
+
+def _beside(card: Card, catalogue: Catalogue) -> list[Card]:
+    held = catalogue.siblings[card.record.cluster]
+    return held if len(held) > 1 else []
+
+
+def _sibling(card: Card, catalogue: Catalogue) -> dict[str, Any]:
+    shown = catalogue.by_question[card.record.question]
+    median = next((s.stated for s in shown if catalogue.rule(s.row.forecaster) == "median"), None)
+    stated = [s for s in shown if s.row.kind != "derived" and s.row.units is not None]
+    return {
+        "card": card,
+        "n": count(len(stated)),
+        "median": NOTHING if median is None else median,
+    }

@@ -1,0 +1,61 @@
+(function () {
+  "use strict";
+  function text(row, column) {
+    var cell = row.cells[column];
+    return cell ? cell.textContent.trim() : "";
+  }
+  function number(words) {
+    var plain = words.replace(/\u2212/g, "-").replace(/[\u202f\u00a0+%]/g, "");
+    return plain !== "" && isFinite(Number(plain)) ? Number(plain) : null;
+  }
+  function order(a, b) {
+    var x = number(a), y = number(b);
+    if (x !== null && y !== null) { return x - y; }
+    if (x !== null || y !== null) { return x !== null ? -1 : 1; }
+    return a < b ? -1 : a > b ? 1 : 0;
+  }
+  function sort(table, heads, column) {
+    var down = heads[column].getAttribute("aria-sort") === "ascending";
+    var body = table.tBodies[0], rows = Array.prototype.slice.call(body.rows);
+    rows.sort(function (a, b) {
+      var x = text(a, column), y = text(b, column);
+      var lone = (number(x) === null) - (number(y) === null);
+      return lone || (down ? order(y, x) : order(x, y));
+    });
+    rows.forEach(function (row) { body.appendChild(row); });
+    Array.prototype.forEach.call(heads, function (head) { head.removeAttribute("aria-sort"); });
+    heads[column].setAttribute("aria-sort", down ? "descending" : "ascending");
+  }
+  function makeSortable(table) {
+    var heads = table.tHead.rows[0].cells;
+    Array.prototype.forEach.call(heads, function (head, column) {
+      if (head.hasAttribute("data-fixed")) { return; }
+      var button = document.createElement("button");
+      button.type = "button";
+      while (head.firstChild) { button.appendChild(head.firstChild); }
+      head.appendChild(button);
+      button.addEventListener("click", function () { sort(table, heads, column); });
+    });
+  }
+  function makeFilter(table, box) {
+    var label = document.createElement("label"), input = document.createElement("input");
+    var said = document.createElement("span");
+    input.type = "search";
+    said.setAttribute("role", "status");
+    label.className = "filter";
+    label.append("Show only rows with ", input, said);
+    box.parentNode.insertBefore(label, box);
+    input.addEventListener("input", function () {
+      var wanted = input.value.toLowerCase(), rows = table.tBodies[0].rows, left = 0;
+      Array.prototype.forEach.call(rows, function (row) {
+        row.hidden = row.textContent.toLowerCase().indexOf(wanted) < 0;
+        left += row.hidden ? 0 : 1;
+      });
+      said.textContent = wanted ? left + " of " + rows.length : "";
+    });
+  }
+  document.querySelectorAll("table.sortable").forEach(makeSortable);
+  document.querySelectorAll("table.filterable").forEach(function (table) {
+    makeFilter(table, table.closest(".scroll"));
+  });
+}());

@@ -1,0 +1,1 @@
+"""The verbs: the only code that appends to a book."""

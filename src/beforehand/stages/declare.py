@@ -1,0 +1,96 @@
+"""Declaring a league: line 1, and the segment its statistics stay within."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from beforehand.book.checkpoint import VerifierKey
+from beforehand.book.store import FileStore
+from beforehand.clock import Clock
+from beforehand.errors import RuleError
+from beforehand.records.codec import digest
+from beforehand.records.declaration import Declaration, missing_features
+from beforehand.records.league import League, Segment
+from beforehand.stages.key import SigningKey
+from beforehand.stages.pen import Pen, open_body
+
+KEY_NAME = "keys/signing.pem"
+RECOVERY_NAME = "keys/recovery.pem"
+
+
+def open_league(folder: Path, declaration: Declaration, clock: Clock) -> Pen:
+    """The pen of a league's folder, its keys made where there are none yet."""
+    key = SigningKey.keep(declaration.origin, folder / KEY_NAME)
+    return Pen(FileStore(folder), clock, key)
+
+
+def reopen_league(folder: Path, clock: Clock) -> Pen:
+    """The pen of a league that was declared before."""
+    store = FileStore(folder)
+    try:
+        first = next(iter(store.lines()), None)
+        if first is None:
+            raise RuleError(f"{folder} holds no declared league")
+        pen = Pen(store, clock, SigningKey.load("", folder / KEY_NAME))
+        league = pen.records()[0][1]
+        if not isinstance(league, League):
+            raise RuleError(f"{folder} does not begin with a league line")
+        pen.key = SigningKey.load(league.origin, folder / KEY_NAME)
+        if pen.key.verifier != VerifierKey.parse(league.key):
+            raise RuleError(f"the key in {folder} is not the one the book names")
+    except BaseException:
+        store.close()
+        raise
+    return pen
+
+
+def declare(pen: Pen, declaration: Declaration, folder: Path) -> None:
+    """Seal the declaration's very bytes and open its segment; done once, then a no-op.
+
+    RuleError where the league declares what this version cannot run, where
+    its time is not the clock's, or where the book was begun under another
+    declaration.
+    """
+    missing = missing_features(declaration)
+    if missing:
+        raise RuleError(
+            f"{declaration.name} cannot be started by this version: " + " ".join(missing)
+        )
+    if declaration.simulated != pen.clock.simulated:
+        declared = "simulated" if declaration.simulated else "live"
+        raise RuleError(f"{declaration.name} declares {declared} time, and the clock is not that")
+    held = [record for _, record in pen.records()]
+    if not held:
+        recovery = SigningKey.keep(declaration.origin, folder / RECOVERY_NAME)
+        pen.write(lambda at: [_league_line(pen, declaration, recovery, at)], [declaration.data])
+        held = [record for _, record in pen.records()]
+    league = held[0]
+    if not isinstance(league, League) or league.declaration_sha256 != declaration.sha256:
+        raise RuleError(
+            "the book was begun under another declaration; a change needs a new segment"
+        )
+    if not any(isinstance(record, Segment) for record in held):
+        pen.write(lambda at: [_segment_line(declaration, at)])
+
+
+def _segment_line(declaration: Declaration, at: str) -> Segment:
+    return Segment(
+        at=at,
+        segment=declaration.segment,
+        methodology=declaration.methodology,
+        time="simulated" if declaration.simulated else "live",
+        why=declaration.why,
+        counted=True,
+    )
+
+
+def _league_line(pen: Pen, declaration: Declaration, recovery: SigningKey, at: str) -> League:
+    return League(
+        at=at,
+        bodies=(open_body("declaration", declaration.data, at),),
+        league=declaration.name,
+        origin=declaration.origin,
+        key=pen.key.verifier.text(),
+        recovery=digest(recovery.verifier.public),
+        declaration_sha256=declaration.sha256,
+    )

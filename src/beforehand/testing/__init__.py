@@ -1,0 +1,1 @@
+"""Fakes and small leagues, shipped for those who write plugins and tests."""

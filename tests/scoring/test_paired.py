@@ -1,0 +1,87 @@
+"""Cluster means: the estimate, its interval, its refusals, and the size of its test."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from beforehand.scoring.paired import MIN_CLUSTERS, cluster_mean
+
+VALUES = st.fractions(-1, 1, max_denominator=1000)
+ROWS = st.lists(st.tuples(st.integers(0, 30), VALUES), min_size=1, max_size=120)
+
+
+@given(ROWS)
+def test_equals_a_plain_t_interval_on_cluster_means(rows: list[tuple[int, Fraction]]) -> None:
+    ours = cluster_mean(rows)
+    groups: dict[int, list[float]] = {}
+    for cluster, value in rows:
+        groups.setdefault(cluster, []).append(float(value))
+    means = np.array([np.mean(held) for held in groups.values()])
+    assert ours.mean is not None
+    assert float(ours.mean) == pytest.approx(means.mean(), abs=1e-12)
+    assert (ours.n, ours.clusters) == (len(rows), len(groups))
+    if len(means) < MIN_CLUSTERS:
+        assert ours.low is ours.high is ours.se is None
+        return
+    assert ours.low is not None and ours.high is not None
+    if means.std() > 1e-9:
+        theirs = stats.t.interval(0.95, len(means) - 1, loc=means.mean(), scale=stats.sem(means))
+        assert (ours.low, ours.high) == pytest.approx(theirs, abs=1e-9)
+
+
+@given(ROWS)
+def test_a_against_a_is_exactly_zero_and_identical(rows: list[tuple[int, Fraction]]) -> None:
+    ours = cluster_mean((cluster, value - value) for cluster, value in rows)
+    assert ours.mean == 0 and ours.identical
+    assert ours.se in (None, 0.0)
+
+
+@given(ROWS, st.integers(1, 1000))
+def test_scaling(rows: list[tuple[int, Fraction]], factor: int) -> None:
+    plain, scaled = cluster_mean(rows), cluster_mean((c, v * factor) for c, v in rows)
+    assert plain.mean is not None and scaled.mean == plain.mean * factor
+    if plain.se is not None:
+        assert scaled.se == pytest.approx(plain.se * factor, rel=1e-9)
+
+
+@given(ROWS, st.randoms())
+def test_row_order_changes_no_digit(rows: list[tuple[int, Fraction]], rng: random.Random) -> None:
+    shuffled = rows[:]
+    rng.shuffle(shuffled)
+    assert cluster_mean(rows).mean == cluster_mean(shuffled).mean
+    assert cluster_mean(rows).se == cluster_mean(shuffled).se
+
+
+def test_a_question_asked_often_weighs_once() -> None:
+    rows = [("often", Fraction(1))] * 99 + [("once", Fraction(0))]
+    assert cluster_mean(rows).mean == Fraction(1, 2)
+
+
+def test_nothing_has_no_mean() -> None:
+    nothing = cluster_mean([])
+    assert (nothing.n, nothing.clusters, nothing.mean, nothing.low) == (0, 0, None, None)
+    assert not nothing.identical
+
+
+def test_size_of_the_nominal_five_percent_test_with_correlated_events() -> None:
+    """Eight events a question that move together: clustered 5 %, rows as independent far more."""
+    rng = np.random.default_rng(20261129)
+    rounds, false_alarms, naive_alarms = 2000, 0, 0
+    for _ in range(rounds):
+        shared = rng.normal(size=12)
+        values = (shared[:, None] + rng.normal(size=(12, 8)) * 0.5) / 10
+        rows = [(c, Fraction(round(v * 10**6), 10**6)) for c in range(12) for v in values[c]]
+        held = cluster_mean(rows)
+        assert held.low is not None and held.high is not None
+        false_alarms += held.low > 0 or held.high < 0
+        flat = values.ravel()
+        naive_alarms += abs(flat.mean() / stats.sem(flat)) > 1.96
+    assert 0.035 < false_alarms / rounds < 0.065
+    assert naive_alarms / rounds > 0.25
