@@ -54,10 +54,10 @@ def test_what_is_appended_is_there_again(tmp_path: Path) -> None:
 
 
 def test_how_lines_are_batched_changes_no_byte(tmp_path: Path) -> None:
-    for name, step in (("one", 1), ("three", 3), ("all", 600)):
+    for name, step in (("one", 1), ("three", 3), ("all", 300)):
         with FileStore(tmp_path / name) as store:
-            for start in range(0, 600, step):
-                store.append(start, notes(600)[start : start + step])
+            for start in range(0, 300, step):
+                store.append(start, notes(300)[start : start + step])
             roots = store.root()
         with FileStore(tmp_path / name) as store:
             assert store.root() == roots
@@ -228,7 +228,7 @@ def test_a_body_is_named_by_a_hash_and_by_nothing_else(tmp_path: Path, name: str
     folder = tmp_path / "a" / "b"
     (tmp_path / "secret").write_bytes(b"not a body")
     with FileStore(folder) as store:
-        (folder / "bodies" / name[:2]).mkdir(parents=True)
+        (folder / "bodies").mkdir()
         with pytest.raises(FormatError):
             store.append(0, [note(0, bodies=[{"role": "text", "sha256": name}])])
         with pytest.raises(FormatError):
@@ -296,12 +296,12 @@ def test_a_terminated_line_that_is_wrong_refuses_the_book(
 
 
 def test_a_refused_book_keeps_its_tail(tmp_path: Path) -> None:
-    # nothing is cut from a file that is not a book of ours
-    for data in (b"no book at all", b'{"a": 1}\n{"b"'):
-        (tmp_path / "book.jsonl").write_bytes(data)
-        with pytest.raises((IntegrityError, FormatError)):
-            FileStore(tmp_path)
-        assert book(tmp_path) == data
+    # what refuses to go on leaves the evidence as it found it
+    data = b'{"not": "a line of a book"}\n{"and a tail'
+    (tmp_path / "book.jsonl").write_bytes(data)
+    with pytest.raises(IntegrityError):
+        FileStore(tmp_path)
+    assert book(tmp_path) == data
 
 
 def test_a_line_too_long_refuses_the_book(tmp_path: Path) -> None:

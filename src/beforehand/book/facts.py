@@ -19,6 +19,7 @@ CREATE TABLE body (n INTEGER, at TEXT, kind TEXT, role TEXT, sha256 TEXT, due TE
                    run TEXT, forecaster TEXT);
 CREATE INDEX body_sha256 ON body (sha256);
 CREATE TABLE salt (salt TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
+CREATE TABLE checked (sha256 TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
 CREATE TABLE roster (run TEXT, n INTEGER, deadline TEXT, seats INTEGER);
 CREATE TABLE ask (n INTEGER PRIMARY KEY, run TEXT, forecaster TEXT);
 CREATE TABLE answer (n INTEGER, run TEXT, forecaster TEXT, ask_line INTEGER, status TEXT);

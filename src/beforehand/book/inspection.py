@@ -201,8 +201,15 @@ class Inspection:
                 continue
             path = f"{self.base}/{body_path(sha256)}"
             if self.folder.has(path):
-                counts["bodies"] += 1
-                self._check_present(path, place, sha256, role, rules, (n, run, forecaster))
+                first = self.facts.one("SELECT n FROM checked WHERE sha256 = ?", (sha256,))
+                if first is None:
+                    counts["bodies"] += 1
+                    self.facts.base.execute("INSERT INTO checked VALUES (?, ?)", (sha256, n))
+                    self._check_present(path, place, sha256, role, rules, (n, run, forecaster))
+                elif rules.get(role, "line") != "line":
+                    self.report.find(
+                        6, place, f"its withheld body was named before, at line {first}"
+                    )
             elif self.facts.one("SELECT n FROM erased WHERE sha256 = ?", (sha256,)) is not None:
                 counts["bodies_erased"] += 1
             elif due is None:
@@ -360,7 +367,8 @@ class Inspection:
         except (FormatError, IntegrityError) as error:
             self.report.find(8, label, str(error))
         if since.size > chain.frontier.size:
-            message = f"you hold {since.size} lines, the book has {chain.frontier.size}: cut or rolled back"
+            has = chain.frontier.size
+            message = f"you hold {since.size} lines, the book has {has}: cut or rolled back"
             self.report.find(8, label, message)
         elif chain.roots[since.size] != since.root:
             message = f"the first {since.size} lines are not those you hold: rewritten"
@@ -370,6 +378,5 @@ class Inspection:
         unknown = sorted(set(chain.kinds) - KNOWN_KINDS)
         if unknown:
             listed = ", ".join(f"{printable(kind)} ({chain.kinds[kind]})" for kind in unknown[:20])
-            self.report.notes.append(
-                f"{self.entry['league']}: kinds this version does not know, chained and kept: {listed}"
-            )
+            what = f"kinds this version does not know, chained and kept: {listed}"
+            self.report.notes.append(f"{self.entry['league']}: {what}")

@@ -8,22 +8,28 @@ Format of the seed "Sealed Before the Open", 3.2 and Appendix B, step 4:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from beforehand.errors import FormatError
 from beforehand.records.codec import (
     BOOKKEEPING,
     MAX_LINE_BYTES,
-    canonical_value,
+    _scan_once,
+    _seal_text_fast,
     check_content,
     decode_json,
     digest,
     seal_json,
 )
 
-_KEYS = (b'"link": ', b'"n": ', b'"prev": ', b'"seal": ')
+# Templates of J by the keys of short flat lines: the whole line, its content,
+# and which values are the content's.
+FLAT_BYTES = 4096
+MAX_TEMPLATES = 256
+_TEMPLATES: dict[tuple[str, ...], tuple[str, str, Callable[[tuple[Any, ...]], Any]]] = {}
 
 
 @dataclass(frozen=True)
@@ -68,12 +74,10 @@ def read_line(raw: bytes) -> tuple[dict[str, Any], str, str]:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"not UTF-8 at byte {error.start}") from None
-    value = canonical_value(text)
-    if type(value) is dict:
-        cut = _cut(raw, value)
-        if cut is not None:
-            content, linked = cut
-            return value, digest(content), digest(linked)
+    found = _read_canonical(raw, text)
+    if found is not None:
+        value, content, linked = found
+        return value, digest(content), digest(linked)
     value = decode_json(raw)
     if not isinstance(value, dict):
         raise FormatError("a line must be an object")
@@ -82,13 +86,68 @@ def read_line(raw: bytes) -> tuple[dict[str, Any], str, str]:
     return value, seal, link
 
 
+def _read_canonical(raw: bytes, text: str) -> tuple[dict[str, Any], bytes, bytes] | None:
+    """The object, J(content) and J(line without link) of a line that is J itself.
+
+    The fast way in for what we store. The comparison with J refuses at once
+    whatever the strict decoder would: a second key, other spacing, anything
+    after the end. None where the slow way has to decide.
+    """
+    try:
+        value, _ = _scan_once(text, 0)
+        if type(value) is not dict:
+            return None
+        flat = len(raw) < FLAT_BYTES and raw.find(b"{", 1) < 0 and raw.find(b"\\") < 0
+        cut = _fill(raw, text, value) if flat else None
+        if cut is None and _seal_text_fast(value) == text:
+            cut = _cut(raw, value)
+            if flat and cut is not None:
+                _learn(value)
+    except (StopIteration, ValueError, RecursionError, FormatError):
+        return None
+    return None if cut is None else (value, *cut)
+
+
+def _learn(value: dict[str, Any]) -> None:
+    """Keep the templates of a flat line that is J, for the lines with the same keys."""
+    if len(_TEMPLATES) < MAX_TEMPLATES and all(type(item) in (str, int) for item in value.values()):
+        parts = [
+            f'"{key}": '.replace("%", "%%") + ('"%s"' if type(item) is str else "%s")
+            for key, item in value.items()
+        ]
+        own = [place for place, key in enumerate(value) if key not in BOOKKEEPING]
+        whole, content = ("{" + ", ".join(few) + "}" for few in (parts, [parts[i] for i in own]))
+        _TEMPLATES[tuple(value)] = whole, content, itemgetter(*own)
+
+
+def _fill(raw: bytes, text: str, value: dict[str, Any]) -> tuple[bytes, bytes] | None:
+    """J(content) and J(line without link) of a flat line without an escape, by its template.
+
+    Where a template filled with the line's own values gives the line, it is J:
+    behind the same keys JSON read each value from what stands in its place. In
+    quotes that is a string, and J prints one without escapes as it is; outside
+    quotes, a number as Python prints it, which is how J does.
+    """
+    template = _TEMPLATES.get(tuple(value))
+    if template is None:
+        return None
+    whole, content, own = template
+    values = tuple(value.values())
+    if whole % values != text:
+        return None
+    start = raw.find(b'"link": "')
+    end = raw.find(b'"', start + 9) + 3
+    return (content % own(values)).encode("utf-8"), raw[:start] + raw[end:]
+
+
 def _cut(raw: bytes, value: Mapping[str, Any]) -> tuple[bytes, bytes] | None:
     """J(content) and J(line without link), cut out of the bytes of a line that is J itself.
 
     Faster than printing both anew. A quote inside a string is escaped, so what
-    looks like a key is one; it is the key at the top where the line holds no
-    other object, or where it occurs once. Keys are sorted, so only `seal` can
-    come last, and `at` or `kind` stand before it.
+    looks like a key is one, and the keys at the top are sorted: each is looked
+    for behind the one before. It is the key at the top where the line holds no
+    other object, or where no second one follows. Only `seal` can come last,
+    and `at` or `kind` stand before it.
     Anything doubtful gives None, and the slow way decides.
     """
     try:
@@ -99,18 +158,26 @@ def _cut(raw: bytes, value: Mapping[str, Any]) -> tuple[bytes, bytes] | None:
         return None
     if len(value) < 5 or not (link.isascii() and prev.isascii() and seal.isascii()):
         return None
-    if raw.find(b"\\") >= 0 and not (link + prev + seal).isalnum():
-        return None  # an escape would make them wider than they are
-    if raw.find(b"{", 1) >= 0 and any(raw.count(key) != 1 for key in _KEYS):
-        return None
-    a = raw.find(b'"link": ')
+    find = raw.find
+    a = find(b'"link": ')
     b = a + len(link) + 12
-    c = raw.find(b'"n": ', b)
+    c = find(b'"n": ', b)
     d = c + len(str(n)) + 7
-    e = raw.find(b'"prev": ', d)
+    e = find(b'"prev": ', d)
     f = e + len(prev) + 12
-    g = raw.find(b'"seal": ', f)
+    g = find(b'"seal": ', f)
     h = g + len(seal) + 12
+    if find(b"{", 1) >= 0 and (
+        find(b'"link": ', a + 1) >= 0
+        or find(b'"n": ', c + 1) >= 0
+        or find(b'"prev": ', e + 1) >= 0
+        or find(b'"seal": ', g + 1) >= 0
+    ):
+        return None
+    if find(b"\\") >= 0 and (
+        find(b"\\", a, b) >= 0 or find(b"\\", e, f) >= 0 or find(b"\\", g, h) >= 0
+    ):
+        return None  # an escape makes its text wider than its value
     linked = raw[:a] + raw[b:]
     head = raw[:a] + raw[b:c] + raw[d:e] + raw[f:g]
     if h > len(raw):  # nothing follows the seal: the comma before it goes too

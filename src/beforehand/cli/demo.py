@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich import box
 from rich.table import Table
 
 from beforehand.book.options import Options
@@ -95,12 +96,16 @@ def print_board(data: Publication) -> None:
     """The leaderboard as a table."""
     board = data.board
     out.print("[bold]2. Score[/] – gain over the median of the others, each on their own questions")
-    table = Table(title=f"{board['title']} ({'/'.join(board['time'])} time)", title_justify="left")
-    for name, align in (
-        ("rank", "right"), ("forecaster", "left"), ("n", "right"), ("questions", "right"),
-        ("coverage", "right"), ("Brier", "right"), ("gain", "right"), ("95 % interval", "right"),
-    ):  # fmt: skip
-        table.add_column(name, justify=align)  # type: ignore[arg-type]
+    table = Table(
+        title=f"{board['title']} ({'/'.join(board['time'])} time)",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("#", justify="right")
+    table.add_column("forecaster", min_width=15)
+    for name in ("events", "quest.", "cover", "Brier", "gain", "95 % interval"):
+        table.add_column(name, justify="right", no_wrap=True)
     shown = [e for e in board["forecasters"] if e["rank"] or e["kind"] == "derived"]
     section = False
     for entry in shown:
@@ -116,7 +121,7 @@ def print_board(data: Publication) -> None:
             _percent(entry["coverage"]),
             _short(entry["brier"]["mean"]),
             _short(gain["mean"], sign=True),
-            f"{_short(gain['low'], sign=True)} … {_short(gain['high'], sign=True)}",
+            _interval(gain),
         )
     out.print(table)
     rest = len(board["forecasters"]) - len(shown)
@@ -191,15 +196,28 @@ def _tamper(folder: Path) -> None:
     line = data.count(b"\n", 0, place) + 1
     out.print(f"   line {line} of {book}: 0.{before}… became 0.{chr(data[place])}…")
     report = verify_published(copy, Options(as_of=SystemClock().now()))
-    _print_report(report)
+    _print_report(report, most=6)
     if not any(finding.place.endswith(f"line {line}") for finding in report.findings):
         raise IntegrityError(f"the changed line {line} was not named")
     out.print(f"   [bold green]refused:[/] the verifier names line {line}.")
 
 
-def _print_report(report: Report) -> None:
-    for line in report_lines(report):
+def _print_report(report: Report, most: int | None = None) -> None:
+    """The report; of findings the first `most`, and how many more there are."""
+    lines = list(report_lines(report))
+    if most is not None:
+        found = [line for line in lines if line.startswith("FINDING")]
+        lines = found[:most] + [f"… and {len(found) - most} findings more"] * (len(found) > most)
+    for line in lines:
         out.print(f"   {line}", markup=False, soft_wrap=True)
+
+
+def _interval(estimate: dict[str, Any]) -> str:
+    if estimate["identical"]:
+        return "identical"
+    if estimate["low"] is None:
+        return "–"
+    return f"{_short(estimate['low'], sign=True)} to {_short(estimate['high'], sign=True)}"
 
 
 def _short(text: str | None, *, sign: bool = False) -> str:
@@ -210,4 +228,4 @@ def _short(text: str | None, *, sign: bool = False) -> str:
 
 
 def _percent(text: str | None) -> str:
-    return "–" if text is None else f"{decimal_places(Fraction(text) * 100, 0)} %"
+    return "–" if text is None else f"{decimal_places(Fraction(text) * 100, 0)}%"

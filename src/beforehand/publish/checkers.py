@@ -45,7 +45,7 @@ class _Module:
     def __init__(self, name: str) -> None:
         self.name = name
         spec = importlib.util.find_spec(name)
-        if spec is None or spec.origin is None:
+        if spec is None or spec.origin is None or not spec.has_location:
             raise IntegrityError(f"the module {name} has no source")
         self.source = Path(spec.origin).read_text(encoding="utf-8")
         self.tree = ast.parse(self.source)

@@ -36,7 +36,8 @@ class Row:
     derived forecast has no cell: `line` is the snapshot or the run it was
     computed from. `p` is the text as given, `units` the grid point that is
     scored; `crowd_units` the crowd at the forecast's own time; `others_units`
-    the median of everybody else's stated forecasts on the same event.
+    the median of the `others_n` stated forecasts of everybody else on the same
+    event.
     """
 
     run: str
@@ -54,6 +55,7 @@ class Row:
     units: int | None
     crowd_units: int | None
     others_units: int | None
+    others_n: int
     outcome: str | None
     resolution_line: int | None
     resolved_on: str
@@ -158,7 +160,7 @@ class _RunRows:
         others = [value for name, value in self.stated[question] if name != forecaster]
         why = forecast.reason if isinstance(forecast, Missing) else ""
         kind = self.entry.get(forecaster, "accepted")
-        return self._row(question, forecaster, kind, where, p, stated, median(others), status, why)
+        return self._row(question, forecaster, kind, where, p, stated, others, status, why)
 
     def _row(
         self,
@@ -168,7 +170,7 @@ class _RunRows:
         where: tuple[int, int | None, str],
         p: str,
         value: Decimal | Fraction | None,
-        others: Fraction | None,
+        others: list[Fraction],
         status: str,
         why: str = "",
     ) -> Row:
@@ -178,6 +180,7 @@ class _RunRows:
         if status == "":
             status = {None: "open", "void": "void"}.get(outcome, "counted")
         line, cell, at = where
+        centre = median(others)
         return Row(
             run=self.run,
             forecaster=forecaster,
@@ -193,7 +196,8 @@ class _RunRows:
             p=p,
             units=None if value is None else self.grid.units(value),
             crowd_units=self.crowds.get(question),
-            others_units=None if others is None else self.grid.units(others),
+            others_units=None if centre is None else self.grid.units(centre),
+            others_n=len(others),
             outcome=outcome,
             resolution_line=settled.line if settled else None,
             resolved_on=settled.instant if settled else "",
@@ -226,9 +230,8 @@ class _RunRows:
                     continue
                 where = there if rule == "crowd" else here
                 text = decimal_places(value, 12).rstrip("0").rstrip(".")
-                others = median(stated)
                 rows.append(
-                    self._row(question, name, "derived", where, text, value, others, status)
+                    self._row(question, name, "derived", where, text, value, stated, status)
                 )
         return rows
 

@@ -71,6 +71,8 @@ COLUMNS = (
     Column("others_median", "string",
            "median of everybody else's stated p on the event, on the grid",
            lambda r, g: _on_grid(r.others_units, g)),
+    Column("others_n", "integer", "how many stated forecasts others_median is of",
+           lambda r, g: r.others_n),
     Column("outcome", "string", "yes, no or void; empty while open", lambda r, g: r.outcome),
     Column("resolution_line", "integer", "the book line of the outcome",
            lambda r, g: r.resolution_line),

@@ -165,6 +165,18 @@ class Declaration:
         return self._word("counted_run", "words")
 
     @property
+    def slot(self) -> str | None:
+        """The instant that the only run stands for; None where runs have a schedule."""
+        held: str | None = self.content["schedule"].get("slot")
+        return held
+
+    @property
+    def deadline(self) -> str | None:
+        """The deadline of the only run; None where runs have a schedule."""
+        held: str | None = self.content["schedule"].get("deadline")
+        return held
+
+    @property
     def cluster(self) -> str:
         """What events are clustered by, such as `source_question`."""
         return self._word("questions", "cluster")

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from beforehand.site.catalogue import Catalogue
-from beforehand.site.charts import Axis, gain_axis, gain_bar, interval_text, tick_text
+from beforehand.site.charts import (
+    Axis,
+    calibration_marks,
+    gain_axis,
+    gain_bar,
+    interval_text,
+    label_percent,
+    tick_text,
+)
 from beforehand.site.text import NOTHING, count, number, percent, signed
 
 RULE_WORDS = {
@@ -15,8 +23,7 @@ RULE_WORDS = {
     "always_half": "one half on every event",
     "base_rate": "the share of this run's resolved events that happened: known only in hindsight",
 }
-# The picture of all gains, and the small one in a row of the table (percent).
-WIDE = (27.0, 83.0)
+# Where the small picture in a row of the table begins and ends (percent).
 SMALL = (3.0, 97.0)
 # More bars than these make no picture; the table has them all.
 MOST_BARS = 120
@@ -27,7 +34,8 @@ def board_page(catalogue: Catalogue) -> dict[str, Any]:
     board = catalogue.view.board
     entries = board["forecasters"]
     ranked = [entry for entry in entries if entry["rank"] is not None]
-    scale = gain_axis(ranked, *WIDE)
+    left = label_percent(entry["label"] for entry in ranked[:MOST_BARS])
+    scale = gain_axis(ranked, left, 83.0)
     small = Axis(scale.low, scale.high, scale.ticks, *SMALL)
     drawn = [(entry, gain_bar(entry, scale)) for entry in ranked[:MOST_BARS]]
     return {
@@ -45,8 +53,13 @@ def board_page(catalogue: Catalogue) -> dict[str, Any]:
             "bars": [bar for _, bar in drawn if bar],
             "ticks": [(scale.at(tick), tick_text(tick)) for tick in scale.ticks],
             "zero": scale.at(0.0),
+            "left": left,
             "left_out": len(ranked) - len(drawn),
         },
+        "glance": [
+            (entry["forecaster"], entry["label"], calibration_marks(entry["calibration"]["bins"]))
+            for entry, _ in drawn
+        ],
         "zero_small": small.at(0.0),
         "shared": shared_set(catalogue),
         "rules": board["rules"],
@@ -98,7 +111,9 @@ def board_row(entry: dict[str, Any], catalogue: Catalogue, axis: Axis) -> dict[s
         "brier_interval": interval_text(brier),
         "gain": signed(gain["mean"]),
         "gain_n": count(gain["n"]),
-        "gain_interval": interval_text(gain, signs=True),
+        "gain_interval": "the same throughout"
+        if gain["identical"]
+        else interval_text(gain, signs=True),
         "bar": gain_bar(entry, axis),
     }
 

@@ -105,8 +105,8 @@ def _what(fact: LineFact, catalogue: Catalogue) -> tuple[str, str]:
             more += f", {count(len(quotes))} prices" if quotes is not None else ""
             return (f"run/{run}.html" if run in fold.runs else ""), run + more
         case _:
-            words = [str(content[key]) for key in _SAID if isinstance(content.get(key), (str, int))]
-            return "", " · ".join(words)
+            said = [str(content[key]) for key in _SAID if isinstance(content.get(key), (str, int))]
+            return "", " · ".join(said)
 
 
 _SAID = ("release", "anchor", "state", "what", "why", "reason", "lines", "line", "checkpoint_size")

@@ -18,15 +18,26 @@ SLUG_CHARS = 16
 TITLE_CHARS = 400
 SHORT_CHARS = 96
 FIELD_CHARS = 100_000
+FACT_CHARS = 120
 
 # The fields of a question's text that are for people, in reading order.
 FIELDS = {
     "question": "Question",
     "resolution_criteria": "How it resolves",
+    "market_info_resolution_criteria": "How it resolves, in the market’s words",
     "background": "Background",
     "source_intro": "The source, in the words given to forecasters",
     "freeze_datetime_value_explanation": "What the frozen value is",
 }
+# Short fields, shown as facts.
+FACTS = {
+    "freeze_datetime": "Frozen at",
+    "freeze_datetime_value": "Frozen value",
+    "market_info_open_datetime": "Market opened",
+    "market_info_close_datetime": "Market closes",
+}
+# What a text body says where it has nothing to say.
+EMPTY = ("", "N/A")
 # A placeholder in a text, and the fields of the contract that may fill it.
 PLACEHOLDERS = {
     "{resolution_date}": ("resolution_date",),
@@ -51,8 +62,9 @@ class FrozenText:
     sha256: str
     state: str
     title: str
-    fields: tuple[Field, ...]
-    url: str
+    fields: tuple[Field, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,21 +123,26 @@ def make_cards(
 
 def _read(sha256: str, data: bytes | None) -> FrozenText:
     if data is None:
-        return FrozenText(sha256, "withheld", "", (), "")
+        return FrozenText(sha256, "withheld", "")
     try:
         value = decode_json(data)
     except FormatError:
         value = None
     if not isinstance(value, dict):
         whole = data[: 4 * FIELD_CHARS].decode("utf-8", "replace")
-        return FrozenText(sha256, "raw", "", (_field("The text, as it is", whole),), "")
+        return FrozenText(sha256, "raw", "", (_field("The text, as it is", whole),))
     fields = tuple(
         _field(label, held)
         for key, label in FIELDS.items()
-        if (held := _words(value.get(key))).strip() not in ("", "N/A")
+        if (held := _words(value.get(key))).strip() not in EMPTY
+    )
+    facts = tuple(
+        (label, cut(held, FACT_CHARS))
+        for key, label in FACTS.items()
+        if (held := _words(value.get(key))).strip() not in EMPTY
     )
     title = _words(value.get("question")).strip().replace("\r\n", "\n").partition("\n\n")[0]
-    return FrozenText(sha256, "read", title, fields, _words(value.get("url")))
+    return FrozenText(sha256, "read", title, fields, facts, _words(value.get("url")))
 
 
 def _words(value: Any) -> str:

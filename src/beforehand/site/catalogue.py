@@ -17,6 +17,9 @@ from beforehand.site.ledger import Ledger
 from beforehand.site.text import NOTHING, number, short_hash, signed
 from beforehand.site.view import SiteView
 
+# A stated probability of more characters is cut in a table; `given` has them all.
+LONG_P = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -29,6 +32,7 @@ class Shown:
     card: Card
     anchor: str
     stated: str
+    given: str
     crowd: str
     others: str
     brier: str
@@ -97,9 +101,11 @@ class Catalogue:
             taken.add((row.question, anchor))
         else:
             anchor = f"n{row.line}-{row.cell}"
-        stated = row.p or f"missing ({row.why or 'no reason'})"
+        stated, given = row.p or f"missing ({row.why or 'no reason'})", ""
         if row.kind == "derived" and row.units is not None:
             stated = self._in_words(row.units)
+        elif row.p and len(row.p) > LONG_P:
+            stated, given = row.p[: LONG_P - 2] + "…", row.p
         brier, gain = row.status.replace("_", " "), NOTHING
         if row.status == "counted" and row.units is not None:
             brier = self._loss_in_words(row)
@@ -109,6 +115,7 @@ class Catalogue:
             self.cards[row.question],
             anchor,
             stated,
+            given,
             self._in_words(row.crowd_units),
             self._in_words(row.others_units),
             brier,

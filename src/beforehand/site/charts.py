@@ -61,6 +61,12 @@ def tick_text(value: float) -> str:
     return f"{value:+.4f}".rstrip("0").rstrip(".").replace("-", MINUS)
 
 
+def label_percent(labels: Iterable[str]) -> float:
+    """How much of a picture's width its row labels take: enough on the narrowest phone."""
+    longest = max((min(len(label), LABEL_CHARS) for label in labels), default=0)
+    return 4.0 + 2.1 * longest
+
+
 @dataclass(frozen=True)
 class GainBar:
     """One interval against zero. `tone` is good, bad or even: which side of 0 it lies on."""

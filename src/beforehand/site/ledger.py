@@ -97,9 +97,7 @@ def _from_fold(view: SiteView) -> Iterator[LineFact]:
     for n in range(1, fold.lines + 1):
         record = held.get(n)
         if record is not None:
-            yield LineFact(
-                n, record.kind, record.at, "", _refs(record.bodies), record.content()
-            )
+            yield LineFact(n, record.kind, record.at, "", _refs(record.bodies), record.content())
         else:
             yield LineFact(n, "resolution" if n in settled else OTHER, "", "")
 

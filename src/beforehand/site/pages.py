@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -60,17 +61,17 @@ def write_site(view: SiteView, public: Path, progress: Progress | None = None) -
 def _pages(catalogue: Catalogue) -> Iterator[tuple[str, str, Callable[[], dict[str, Any]]]]:
     """`(path below public, template, its values when asked for)` of every page."""
     league = catalogue.view.league
-    yield "index.html", "home", lambda: _home_page(catalogue)
-    yield f"{league}/index.html", "board", lambda: board_page(catalogue)
-    yield f"{league}/book.html", "book", lambda: book_page(catalogue)
+    yield "index.html", "home", partial(_home_page, catalogue)
+    yield f"{league}/index.html", "board", partial(board_page, catalogue)
+    yield f"{league}/book.html", "book", partial(book_page, catalogue)
     for name in catalogue.fold.runs:
-        yield f"{league}/run/{name}.html", "run", lambda name=name: run_page(name, catalogue)
+        yield f"{league}/run/{name}.html", "run", partial(run_page, name, catalogue)
     for name in catalogue.by_forecaster:
         path = f"{league}/f/{name}.html"
-        yield path, "forecaster", lambda name=name: profile_page(name, catalogue)
+        yield path, "forecaster", partial(profile_page, name, catalogue)
     for name, card in catalogue.cards.items():
         path = f"{league}/q/{card.slug}.html"
-        yield path, "question", lambda name=name: question_page(name, catalogue)
+        yield path, "question", partial(question_page, name, catalogue)
 
 
 def _home_page(catalogue: Catalogue) -> dict[str, Any]:
@@ -89,7 +90,7 @@ def _common(catalogue: Catalogue, path: str, template: str) -> dict[str, Any]:
     to = f"{view.league}/" if depth == 0 else "../" * (depth - 1)
     home = "../" * depth + "index.html"
     size, _, root = view.checkpoints[-1] if view.checkpoints else (fold.lines, "", "")
-    script = _script() if template != "home" else Markup("")
+    script = Markup("") if template in ("home", "question") else _script()
     return {
         "csp": _csp(script),
         "css": _css(),
@@ -155,8 +156,8 @@ def _asset(name: str) -> str:
 @cache
 def _css() -> Markup:
     """Our own style sheet, on as few bytes as is easily had: it stands in every page."""
-    lines = (line.strip() for line in _asset("style.css").splitlines())
-    return Markup("\n".join(line for line in lines if line))  # noqa: S704 - package data
+    text = re.sub(r"\s*([{}:;,>])\s+", r"\1", _asset("style.css").strip())
+    return Markup(text.replace(";}", "}"))  # noqa: S704 - package data
 
 
 @cache

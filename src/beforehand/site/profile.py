@@ -125,13 +125,11 @@ def _types(entry: dict[str, Any] | None) -> dict[str, Any]:
 
 def _calibration(entry: dict[str, Any] | None) -> dict[str, Any]:
     bins = entry["calibration"]["bins"] if entry else []
-    last = len(bins) - 1
     return {
         "marks": calibration_marks(bins),
         "bins": [
             {
-                "range": f"{number(item['low'], 2)} to {number(item['high'], 2)}"
-                + ("" if place == last else ", upper end out"),
+                "range": f"{number(item['low'], 1)} to {number(item['high'], 1)}",
                 "n": count(item["n"]),
                 "yes": count(item["yes"]),
                 "stated": number(item["mean_stated"], 3),
@@ -140,7 +138,7 @@ def _calibration(entry: dict[str, Any] | None) -> dict[str, Any]:
                 if item["wilson_low"] is None
                 else f"{number(item['wilson_low'], 3)} to {number(item['wilson_high'], 3)}",
             }
-            for place, item in enumerate(bins)
+            for item in bins
         ],
         "ece": number(entry["calibration"]["ece"] if entry else None),
         "n": count(entry["n_counted"] if entry else 0),

@@ -36,9 +36,7 @@ def question_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
     }
 
 
-def _in_run(
-    run: str, card: Card, shown: list[Shown], catalogue: Catalogue
-) -> dict[str, Any]:
+def _in_run(run: str, card: Card, shown: list[Shown], catalogue: Catalogue) -> dict[str, Any]:
     held = [item for item in shown if item.row.run == run]
     stated = [item for item in held if item.row.kind != "derived"]
     derived = [item for item in held if item.row.kind == "derived"]

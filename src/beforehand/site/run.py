@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from beforehand.site.cards import SHORT_CHARS, Card
 from beforehand.site.catalogue import Catalogue
-from beforehand.site.text import NOTHING, count
+from beforehand.site.text import NOTHING, count, cut
 
 
 def run_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def _seat(
 
 def _clusters(asked: dict[str, Any], catalogue: Catalogue) -> list[dict[str, Any]]:
     """The questions of the run, one entry a source question, with its horizons as links."""
-    grouped: dict[str, list[Any]] = {}
+    grouped: dict[str, list[Card]] = {}
     for name in asked:
         card = catalogue.cards[name]
         grouped.setdefault(card.record.cluster, []).append(card)
@@ -73,11 +74,8 @@ def _clusters(asked: dict[str, Any], catalogue: Catalogue) -> list[dict[str, Any
     ]
 
 
-def _common_title(cards: list[Any]) -> str:
+def _common_title(cards: list[Card]) -> str:
     """The title of several horizons: what the contract fills in is left as an ellipsis."""
-    from beforehand.site.cards import SHORT_CHARS
-    from beforehand.site.text import cut
-
     pieces = []
     for position, (text, from_contract) in enumerate(cards[0].title):
         titles = [card.title for card in cards]
@@ -86,7 +84,7 @@ def _common_title(cards: list[Any]) -> str:
     return cut("".join(pieces), SHORT_CHARS)
 
 
-def _most_stated(cards: list[Any], catalogue: Catalogue) -> str:
+def _most_stated(cards: list[Card], catalogue: Catalogue) -> str:
     """How many stated forecasts the events have together."""
     total = sum(
         shown.row.units is not None and shown.row.kind != "derived"

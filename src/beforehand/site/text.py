@@ -104,7 +104,7 @@ def signed(text: str | None, places: int = 4) -> str:
 def percent(text: str | None) -> str:
     """A share as a percentage with one place.
 
-    >>> percent("0.123456")
+    >>> percent("0.123456").replace(chr(0xA0), " ")
     '12.3 %'
     """
     return NOTHING if text is None else number(str(Decimal(text) * 100), 1) + "\u00a0%"

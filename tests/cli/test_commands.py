@@ -1,0 +1,133 @@
+"""Every command: help with an example, the same exit codes, errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .conftest import Demo, beforehand
+
+COMMANDS = (
+    ("demo",),
+    ("verify",),
+    ("serve",),
+    ("declare",),
+    ("release",),
+    ("release", "build"),
+    ("release", "verify"),
+    ("bench",),
+    ("bench", "verify"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: tuple[str, ...]) -> None:
+    run = beforehand(*command, "--help")
+    assert run.returncode == 0
+    if command not in (("release",), ("bench",)):
+        assert f"beforehand {' '.join(command)}" in " ".join(run.stdout.split())
+        assert "Example" in run.stdout
+
+
+def test_without_a_command_it_says_where_to_begin() -> None:
+    run = beforehand()
+    assert "beforehand demo" in run.stdout + run.stderr
+    assert beforehand("--version").stdout.strip() == "0.1.0"
+
+
+@pytest.mark.parametrize("name", ["blind", "council", "depth", "arena", "replay"])
+def test_the_shipped_declarations_pass_their_check(name: str, tmp_path: Path) -> None:
+    run = beforehand("declare", name, "--check", "--json")
+    assert run.returncode == 0, run.stderr
+    said = json.loads(run.stdout)
+    assert said["valid"] is True
+    assert bool(said["cannot_run_yet"]) == (name != "replay")
+    if name != "replay":
+        run = beforehand("declare", name, "--dir", tmp_path / "x")
+        assert run.returncode == 2 and "cannot be started by this version" in run.stderr
+
+
+def test_a_faulty_declaration_is_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[league]\nnmae = 'x'\n")
+    run = beforehand("declare", file, "--check")
+    assert run.returncode == 2
+    assert "mine.toml" in run.stderr
+    run = beforehand("declare", tmp_path / "none.toml", "--check")
+    assert run.returncode == 2 and "neither a file nor a shipped declaration" in run.stderr
+
+
+def test_verify_exit_codes(demo: Demo, tmp_path: Path) -> None:
+    run = beforehand("verify", demo.public, "--json")
+    assert run.returncode == 0, run.stderr
+    report = json.loads(run.stdout)
+    assert report["result"] == "sound"
+    league = report["leagues"]["human-2024-07"]
+    assert (league["lines"], league["answers"], league["time"]) == (1580, 40, "simulated")
+    assert "0 different" in league["recounted"]
+    assert beforehand("verify", demo.folder / "tampered").returncode == 1
+    for arguments in ([tmp_path], [tmp_path / "none"], ["http://127.0.0.1:9/"], ["--nonsense"],
+                      [demo.public, "--require", "operator"],
+                      [demo.public, "--as-of", "yesterday"], [demo.public, "--processes", "0"]):  # fmt: skip
+        run = beforehand("verify", *arguments)
+        assert run.returncode == 2, (arguments, run.stdout, run.stderr)
+
+
+def test_verify_with_the_operator_known(demo: Demo) -> None:
+    league = json.loads((demo.public / "api/v1/leagues.json").read_bytes())[0]
+    checkpoint = demo.public / "api/v1/human-2024-07/checkpoints/1002"
+    held = ["--origin", league["origin"], "--key", league["key"], "--since", checkpoint]
+    run = beforehand("verify", demo.public, *held, "--require", "operator,since")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "NOT CHECKED" not in run.stdout
+    run = beforehand("verify", demo.public, "--origin", "example.org/other/book")
+    assert run.returncode == 1
+    assert "yours is example.org/other/book" in run.stdout
+    assert beforehand("verify", demo.public, "--require", "live").returncode == 2
+
+
+def test_a_lone_book_is_walked_and_the_rest_said_to_be_unchecked(demo: Demo) -> None:
+    book = demo.public / "api/v1/human-2024-07/book.jsonl"
+    run = beforehand("verify", book)
+    assert run.returncode == 0, run.stderr
+    assert "a bare book" in run.stdout
+    tampered = demo.folder / "tampered/api/v1/human-2024-07/book.jsonl"
+    assert beforehand("verify", tampered).returncode == 1
+
+
+def test_release_freezes_verifies_and_is_a_prefix_of_what_comes(
+    demo: Demo, tmp_path: Path
+) -> None:
+    folder = tmp_path / "d"
+    shutil.copytree(demo.folder, folder, ignore=shutil.ignore_patterns("tampered"))
+    run = beforehand("release", "build", folder, "--name", "v1")
+    assert run.returncode == 0, run.stdout + run.stderr
+    release = folder / "releases" / "v1"
+    assert sorted(path.name for path in release.iterdir()) == ["README.md", "release.json", "v1.zip"]
+    again = beforehand("release", "build", folder, "--name", "v1")
+    assert again.returncode == 0 and "sealed in the book before" in again.stdout
+    lines = (folder / "league/book.jsonl").read_bytes().splitlines()
+    assert len(lines) == 1581
+    assert json.loads(lines[-1])["kind"] == "release"
+    run = beforehand("release", "verify", release, "--against", folder / "public")
+    assert run.returncode == 0, run.stdout + run.stderr
+    later = folder / "public/api/v1/human-2024-07/book.jsonl"
+    later.write_bytes(later.read_bytes().replace(b"0.75", b"0.85", 1))
+    run = beforehand("release", "verify", release, "--against", folder / "public")
+    assert run.returncode == 1 and "does not begin with" in run.stdout
+    whole = (release / "v1.zip").read_bytes()
+    (release / "v1.zip").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    run = beforehand("release", "verify", release)
+    assert run.returncode == 2 and "not the zip" in run.stderr
+    assert beforehand("release", "build", folder, "--name", "../x").returncode == 2
+
+
+def test_two_releases_of_the_same_folder_are_the_same_bytes(demo: Demo, tmp_path: Path) -> None:
+    from beforehand.publish.release import build_release
+
+    first = build_release(demo.public, tmp_path / "a", "v")
+    second = build_release(demo.public, tmp_path / "b", "v")
+    assert (first / "v.zip").read_bytes() == (second / "v.zip").read_bytes()
