@@ -76,7 +76,9 @@ def play_small_league(folder: Path, *, questions: int = 3, settle: bool = True) 
     quote = Quote(question=ids[0], read_at=START, bid="0.40", ask="0.44")
     pen.write(
         lambda at: [
-            Snapshot(at=at, bodies=(BodyRef("snapshot", digest(raw), at),), run=RUN, quotes=(quote,))
+            Snapshot(
+                at=at, bodies=(BodyRef("snapshot", digest(raw), at),), run=RUN, quotes=(quote,)
+            )
         ],
         [raw],
     )

@@ -14,6 +14,7 @@ COMMANDS = (
     ("demo",),
     ("verify",),
     ("serve",),
+    ("publish",),
     ("declare",),
     ("release",),
     ("release", "build"),
@@ -69,9 +70,15 @@ def test_verify_exit_codes(demo: Demo, tmp_path: Path) -> None:
     assert (league["lines"], league["answers"], league["time"]) == (1580, 40, "simulated")
     assert "0 different" in league["recounted"]
     assert beforehand("verify", demo.folder / "tampered").returncode == 1
-    for arguments in ([tmp_path], [tmp_path / "none"], ["http://127.0.0.1:9/"], ["--nonsense"],
-                      [demo.public, "--require", "operator"],
-                      [demo.public, "--as-of", "yesterday"], [demo.public, "--processes", "0"]):  # fmt: skip
+    for arguments in (
+        [tmp_path],
+        [tmp_path / "none"],
+        ["http://127.0.0.1:9/"],
+        ["--nonsense"],
+        [demo.public, "--require", "operator"],
+        [demo.public, "--as-of", "yesterday"],
+        [demo.public, "--processes", "0"],
+    ):
         run = beforehand("verify", *arguments)
         assert run.returncode == 2, (arguments, run.stdout, run.stderr)
 
@@ -98,20 +105,27 @@ def test_a_lone_book_is_walked_and_the_rest_said_to_be_unchecked(demo: Demo) -> 
     assert beforehand("verify", tampered).returncode == 1
 
 
-def test_release_freezes_verifies_and_is_a_prefix_of_what_comes(
-    demo: Demo, tmp_path: Path
-) -> None:
+def test_release_freezes_verifies_and_is_a_prefix_of_what_comes(demo: Demo, tmp_path: Path) -> None:
     folder = tmp_path / "d"
     shutil.copytree(demo.folder, folder, ignore=shutil.ignore_patterns("tampered"))
     run = beforehand("release", "build", folder, "--name", "v1")
     assert run.returncode == 0, run.stdout + run.stderr
     release = folder / "releases" / "v1"
-    assert sorted(path.name for path in release.iterdir()) == ["README.md", "release.json", "v1.zip"]
+    assert sorted(path.name for path in release.iterdir()) == [
+        "README.md",
+        "release.json",
+        "v1.zip",
+    ]
     again = beforehand("release", "build", folder, "--name", "v1")
     assert again.returncode == 0 and "sealed in the book before" in again.stdout
     lines = (folder / "league/book.jsonl").read_bytes().splitlines()
     assert len(lines) == 1581
     assert json.loads(lines[-1])["kind"] == "release"
+    run = beforehand("release", "verify", release, "--against", folder / "public")
+    assert run.returncode == 0, run.stdout + run.stderr
+    run = beforehand("publish", folder)
+    assert run.returncode == 0 and "1581 lines published" in run.stdout, run.stdout + run.stderr
+    assert beforehand("verify", folder / "public").returncode == 0
     run = beforehand("release", "verify", release, "--against", folder / "public")
     assert run.returncode == 0, run.stdout + run.stderr
     later = folder / "public/api/v1/human-2024-07/book.jsonl"

@@ -35,7 +35,9 @@ def made_fold(
         declaration_sha256=declaration.sha256,
     )
     fold = LeagueFold(league, declaration, lines=99, last_at="2026-01-03T00:00:00Z")
-    segment = Segment(at=START, segment="s", methodology="1", time="simulated", why="w", counted=True)
+    segment = Segment(
+        at=START, segment="s", methodology="1", time="simulated", why="w", counted=True
+    )
     fold.segments["s"] = segment
     ids = {}
     for number in range(1, questions + 1):

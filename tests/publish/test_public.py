@@ -22,10 +22,31 @@ from .conftest import Published
 
 BASE = "api/v1/small/"
 
-COLUMN_NAMES = (
-    "run forecaster kind question cluster source type horizon line cell sealed_at p p_scored crowd "
-    "others_median others_n outcome resolution_line resolved_on status why brier gain"
-).split()
+COLUMN_NAMES = [
+    "run",
+    "forecaster",
+    "kind",
+    "question",
+    "cluster",
+    "source",
+    "type",
+    "horizon",
+    "line",
+    "cell",
+    "sealed_at",
+    "p",
+    "p_scored",
+    "crowd",
+    "others_median",
+    "others_n",
+    "outcome",
+    "resolution_line",
+    "resolved_on",
+    "status",
+    "why",
+    "brier",
+    "gain",
+]
 
 
 def test_the_files_of_the_public_folder_are_frozen(small: Published) -> None:

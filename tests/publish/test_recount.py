@@ -78,7 +78,10 @@ def test_a_score_edited_rehashed_and_resigned_is_found(
     assert any(finding.step == 9 and name in finding.place for finding in report.findings)
     script = public / "api/v1/recount.py"
     run = subprocess.run(
-        [sys.executable, "-I", str(script), str(public)], capture_output=True, text=True, check=False
+        [sys.executable, "-I", str(script), str(public)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 1, run.stdout + run.stderr
     assert name in run.stdout and "NOT reproduced" in run.stdout

@@ -39,7 +39,9 @@ def test_every_status_is_in_the_dictionary() -> None:
         seats=("ada", "bob"),
         late=(4,),
     )
-    said = {(row.forecaster, row.line, row.status) for row in build_rows(fold) if row.cell is not None}
+    said = {
+        (row.forecaster, row.line, row.status) for row in build_rows(fold) if row.cell is not None
+    }
     assert said == {
         ("ada", 60, "counted"),
         ("ada", 60, "void"),
@@ -95,9 +97,7 @@ def test_the_crowd_is_the_price_of_the_runs_own_snapshot_and_nothing_where_there
 
 
 def test_the_first_well_formed_answer_by_the_deadline_counts_once() -> None:
-    fold = made_fold(
-        [("ada", {1: None}), ("ada", {1: "0.6"}), ("ada", {1: "0.9"})], {1: "yes"}
-    )
+    fold = made_fold([("ada", {1: None}), ("ada", {1: "0.6"}), ("ada", {1: "0.9"})], {1: "yes"})
     assert [(row.line, row.status) for row in rows_of(fold, "ada")] == [
         (60, "missing"),
         (61, "counted"),
@@ -141,7 +141,9 @@ def test_derived_forecasters_are_what_they_say() -> None:
     assert Fraction(first["median"].p) == Fraction(1, 4)
     assert first["always_half"].p == "0.5"
     assert Fraction(first["base_rate"].p) == Fraction(1, 2)
-    assert all(row.cell is None and row.kind == "derived" for row in first.values() if row.cell is None)
+    assert all(
+        row.cell is None and row.kind == "derived" for row in first.values() if row.cell is None
+    )
 
 
 def test_a_correction_takes_the_outcomes_place_and_rescores() -> None:
@@ -215,8 +217,8 @@ def test_the_better_forecaster_ranks_first_and_equals_share_a_rank() -> None:
     ranked = [(e["rank"], e["forecaster"]) for e in board["forecasters"] if e["rank"]]
     assert ranked == [(1, "good"), (2, "poor")]
     numbers = range(1, 13)
-    same = [(name, {n: "0.4" for n in numbers}) for name in ("x", "y")]
-    tied = made_fold(same, {n: "yes" for n in numbers}, questions=12)
+    same = [(name, dict.fromkeys(numbers, "0.4")) for name in ("x", "y")]
+    tied = made_fold(same, dict.fromkeys(numbers, "yes"), questions=12)
     board = build_board(tied, build_rows(tied))
     assert [(e["rank"], e["gain"]["identical"]) for e in board["forecasters"] if e["rank"]] == [
         (1, True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -100,7 +101,7 @@ def test_an_added_file_is_named(small: Published, options: Options) -> None:
 
 def test_two_exchanged_files_are_both_named(small: Published, options: Options) -> None:
     bodies = [name for name in small.files if "/bodies/" in name]
-    for first, second in zip(bodies, bodies[1:], strict=False):
+    for first, second in pairwise(bodies):
         files = dict(small.files)
         files[first], files[second] = files[second], files[first]
         places = {finding.place for finding in check(files, options).findings}

@@ -45,7 +45,9 @@ def test_a_number_keeps_its_value_in_plain_notation(text: str, plain: str) -> No
     assert plain_probability(text, "x") == plain
 
 
-@pytest.mark.parametrize("text", ["", "N/A", "70", "-0.1", "nan", "inf", "0,5", "0.5 0.6", "1.0001"])
+@pytest.mark.parametrize(
+    "text", ["", "N/A", "70", "-0.1", "nan", "inf", "0,5", "0.5 0.6", "1.0001"]
+)
 def test_what_is_no_probability_is_refused(text: str) -> None:
     with pytest.raises(FormatError, match="row 7"):
         plain_probability(text, "row 7")

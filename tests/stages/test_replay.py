@@ -8,14 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from beforehand.book.folder import DirectoryFolder
 from beforehand.book.options import Options
 from beforehand.book.reader import BookReader
 from beforehand.book.verify import verify_book
-from beforehand.book.folder import DirectoryFolder
 from beforehand.cli.replay import replay
 from beforehand.records.codec import BOOKKEEPING, decode_json
 
@@ -77,7 +78,7 @@ def test_every_fact_is_sealed_before_what_it_must_precede(whole: Path) -> None:
     first = {kind: kinds.index(kind) for kind in set(kinds)}
     last = {kind: len(kinds) - 1 - kinds[::-1].index(kind) for kind in set(kinds)}
     order = ("league", "segment", "question", "snapshot", "roster", "run", "answer", "resolution")
-    for earlier, later in zip(order, order[1:], strict=False):
+    for earlier, later in pairwise(order):
         assert last[earlier] < first[later]
 
 

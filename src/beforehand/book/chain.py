@@ -34,13 +34,13 @@ _TIME_OF_DAY = re.compile(r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?Z", 
 class Piece:
     """What one run of lines says. `entries` and `leaves` hold 32 bytes a line.
 
-    `roots` are those of its whole rows of TILE_WIDTH lines, where somebody
-    has computed them already.
+    `first_prev` is None where the first line cannot be read. `roots` are those
+    of its whole rows of TILE_WIDTH lines, where somebody has computed them.
     """
 
     first_n: int
     lines: int = 0
-    first_prev: str = ""
+    first_prev: str | None = None
     last_link: str = ""
     first_at: str = ""
     last_at: str = ""

@@ -126,7 +126,7 @@ class ChainWalk:
 
     def _join(self, piece: Piece) -> None:
         """The seam between two pieces, and what the piece itself found."""
-        if self.last_link not in (piece.first_prev, "?"):
+        if piece.first_prev is not None and self.last_link not in (piece.first_prev, "?"):
             self.report.find(
                 3, self.place(piece.first_n), "prev is not the link of the line before"
             )

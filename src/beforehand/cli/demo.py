@@ -15,16 +15,16 @@ from beforehand.book.options import Options
 from beforehand.book.report import Report
 from beforehand.book.verify import report_lines
 from beforehand.cli.publication import publish_league
-from beforehand.cli.replay import replay, shipped_file
+from beforehand.cli.replay import archive_licence, published_beside_ours, replay
 from beforehand.cli.screen import errors_named, out, progress_bars
 from beforehand.cli.serving import serve_until_stopped
 from beforehand.cli.verification import verify_published
 from beforehand.clock import SystemClock
 from beforehand.errors import IntegrityError, RuleError
-from beforehand.publish.benchmark import median_by_type
 from beforehand.publish.public import Publication
 from beforehand.scoring.exact import decimal_places
-from beforehand.sources.forecastbench import PUBLISHED_MEDIAN, PUBLISHED_ON
+from beforehand.sources.forecastbench import PUBLISHED_ON
+from beforehand.stages.declare import declaration_of
 
 MARK = "beforehand-demo.txt"
 MADE = ("league", "public", "tampered", "clock", MARK)
@@ -51,18 +51,20 @@ def demo(
         with progress_bars() as progress:
             pen = replay(folder / "league", folder / "clock", progress)
             pen.store.close()
+            declaration = declaration_of(pen)
+            published = published_beside_ours(declaration)
             data = publish_league(
                 folder / "league",
                 pen.key,
                 folder / "public",
                 pen.clock.now(),
                 progress,
-                licence=shipped_file("LICENSE"),
-                published=published_beside_ours,
+                licence=archive_licence(declaration),
+                published=published,
             )
         out.print(f"   {data.checkpoint.size} lines sealed, published in {folder / 'public'}\n")
         print_board(data)
-        print_published(data)
+        print_published(published(data))
         _verify(folder / "public")
         _tamper(folder)
         if serve:
@@ -136,30 +138,7 @@ def print_board(data: Publication) -> None:
     out.print("   Brier: lower is better. Gain: above 0 is better than the others.\n")
 
 
-def published_beside_ours(data: Publication) -> list[dict[str, Any]]:
-    """ForecastBench's own numbers for the superforecaster median, beside ours."""
-    scores = median_by_type(data.fold, data.rows, PUBLISHED_ON)
-    rows = []
-    for name, (theirs, n) in PUBLISHED_MEDIAN.items():
-        ours = scores[name]
-        if ours.n != n or abs(ours.brier - Fraction(theirs)) > Fraction(1, 2000):
-            raise IntegrityError(
-                f"{name}: {decimal_places(ours.brier, 4)} over {ours.n} questions does not "
-                f"reproduce ForecastBench's {theirs} over {n}"
-            )
-        rows.append(
-            {
-                "title": name,
-                "ours": decimal_places(ours.brier, 4),
-                "theirs": theirs,
-                "n": n,
-                "note": f"ForecastBench, table of {PUBLISHED_ON}, superforecaster median",
-            }
-        )
-    return rows
-
-
-def print_published(data: Publication) -> None:
+def print_published(rows: list[dict[str, Any]]) -> None:
     """The reproduced numbers as a table."""
     table = Table(
         title=f"Superforecaster median, Brier: ForecastBench's table of {PUBLISHED_ON} and ours",
@@ -167,7 +146,7 @@ def print_published(data: Publication) -> None:
     )
     for name in ("questions", "N", "published", "ours"):
         table.add_column(name, justify="left" if name == "questions" else "right")
-    for row in published_beside_ours(data):
+    for row in rows:
         name = {"market": "market, resolved"}.get(row["title"], row["title"])
         table.add_row(name, str(row["n"]), row["theirs"], row["ours"])
     out.print(table)

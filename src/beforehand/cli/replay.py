@@ -8,21 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from fractions import Fraction
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from beforehand.clock import SimulatedClock, instant_key, instant_text
+from beforehand.errors import IntegrityError
 from beforehand.leagues import shipped
+from beforehand.publish.benchmark import median_by_type
+from beforehand.publish.public import Publication
 from beforehand.records.declaration import Declaration
 from beforehand.records.run import Roster
-from beforehand.sources.forecastbench import Round, read_round
+from beforehand.scoring.exact import decimal_places
+from beforehand.sources.forecastbench import PUBLISHED_MEDIAN, PUBLISHED_ON, Round, read_round
 from beforehand.stages.accept import accept_answers, accepted_seats, open_run
 from beforehand.stages.declare import declare, open_league
 from beforehand.stages.observe import seal_questions, seal_snapshot
 from beforehand.stages.pen import Pen
 from beforehand.stages.resolve import resolve
 
+ARCHIVE = "forecastbench-2024-07-21"
 DATA = "forecastbench_2024_07_21"
 SOURCE = "ForecastBench resolution set"
 
@@ -116,3 +123,40 @@ class _Count:
     def __call__(self, wrote: int) -> None:
         self.done += wrote
         self.progress(self.step, self.done, self.total)
+
+
+def archive_licence(declaration: Declaration) -> bytes | None:
+    """The licence text that goes with what is published from a shipped archive."""
+    return shipped_file("LICENSE") if declaration.archive == ARCHIVE else None
+
+
+def published_beside_ours(
+    declaration: Declaration,
+) -> Callable[[Publication], list[dict[str, Any]]]:
+    """What gives an archive's own published numbers beside ours; nothing for another league."""
+    return _published_median if declaration.archive == ARCHIVE else lambda data: []
+
+
+def _published_median(data: Publication) -> list[dict[str, Any]]:
+    """ForecastBench's numbers for the superforecaster median, beside ours.
+
+    IntegrityError where ours do not reproduce them to the printed places.
+    """
+    scores = median_by_type(data.fold, data.rows, PUBLISHED_ON)
+    rows = []
+    for name, (theirs, n) in PUBLISHED_MEDIAN.items():
+        ours = scores.get(name)
+        if ours is None or ours.n != n or abs(ours.brier - Fraction(theirs)) > Fraction(1, 2000):
+            raise IntegrityError(
+                f"{name}: {ours} does not reproduce ForecastBench's {theirs} over {n} questions"
+            )
+        rows.append(
+            {
+                "title": name,
+                "ours": decimal_places(ours.brier, 4),
+                "theirs": theirs,
+                "n": n,
+                "note": f"ForecastBench, table of {PUBLISHED_ON}, superforecaster median",
+            }
+        )
+    return rows

@@ -177,6 +177,12 @@ class Declaration:
         return held
 
     @property
+    def archive(self) -> str | None:
+        """The shipped archive that questions come from; None where they come from elsewhere."""
+        name = self.content["questions"].get("archive")
+        return None if name is None else str(name)
+
+    @property
     def cluster(self) -> str:
         """What events are clustered by, such as `source_question`."""
         return self._word("questions", "cluster")

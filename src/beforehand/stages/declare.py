@@ -84,6 +84,14 @@ def _segment_line(declaration: Declaration, at: str) -> Segment:
     )
 
 
+def declaration_of(pen: Pen) -> Declaration:
+    """The declaration that the book's first line seals."""
+    league = pen.records()[0][1]
+    if not isinstance(league, League):
+        raise RuleError("the book does not begin with a league line")
+    return Declaration.parse(pen.store.read_body(league.declaration_sha256), "declaration")
+
+
 def _league_line(pen: Pen, declaration: Declaration, recovery: SigningKey, at: str) -> League:
     return League(
         at=at,

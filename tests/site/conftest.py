@@ -1,0 +1,50 @@
+"""Sites written once a test run: a plain one and one whose every text attacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from beforehand.book.bodies import body_path
+from beforehand.site.pages import write_site
+from beforehand.site.view import SiteView
+from tests.site.html_check import Page, read_pages
+from tests.site.leagues import ATTACK, LEAGUE, NUL, make_view
+
+
+@dataclass(frozen=True)
+class Site:
+    """A written site: its view, its folder, its pages, the data files they may name."""
+
+    view: SiteView
+    public: Path
+    pages: dict[str, Page]
+    data: set[str]
+
+
+def written_site(view: SiteView, public: Path) -> Site:
+    pages = read_pages(public, write_site(view, public))
+    base = f"api/v1/{LEAGUE}"
+    data = {f"{base}/{name}" for name, _ in view.files if not name.endswith("/")}
+    data |= {"api/v1/verify.py", "api/v1/recount.py"}
+    named = {body.sha256 for _, answer, _ in view.fold.answers for body in answer.bodies}
+    for _, record in view.fold.questions.values():
+        named |= {body.sha256 for body in record.bodies}
+    for raw in view.lines:
+        named |= {word for word in raw.decode().split('"') if len(word) == 64}
+    data |= {f"{base}/{body_path(name)}" for name in named if view.read_body(name) is not None}
+    return Site(view, public, pages, data)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    return written_site(make_view(), tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    words = ATTACK + NUL + "x" * 100_000
+    view = make_view(title=ATTACK, words=words, url="javascript:alert(4)//https://example.org")
+    return written_site(view, tmp_path_factory.mktemp("hostile"))
