@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 VECTORS = Path(__file__).parent / "vectors"
 
@@ -17,6 +17,7 @@ settings.register_profile(
     deadline=None,
     derandomize=True,
     max_examples=100,
+    phases=[Phase.explicit, Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("beforehand")

@@ -185,6 +185,32 @@ def test_whatever_the_bookkeeping_is_the_hashes_are_those_of_the_definition(
         assert read_line(raw) == (value, *own_hashes(value))
 
 
+mixed = st.one_of(
+    *(
+        values,
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.lists(st.integers(), max_size=2),
+    ),
+    st.sampled_from(
+        ["%s", "%", "%%", "%(x)s", "1", "true", "null", "[1]", "{}", "1.5", "\\", "None"]
+    ),
+)
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries({"at": mixed, "kind": mixed, "x": mixed, "%s": mixed}),
+        min_size=2,
+        max_size=8,
+    )
+)
+def test_one_line_does_not_teach_another_with_the_same_keys(batch: list[dict[str, Any]]) -> None:
+    plain = {"at": "a", "kind": "k", "x": "x", "%s": 1}
+    for value in chained([plain, plain, *batch, plain]):
+        for raw in spellings(value):
+            assert read_line(raw) == (value, value["seal"], value["link"])
+
+
 @pytest.mark.parametrize("key", ["link", "prev", "seal"])
 @pytest.mark.parametrize(
     "text", ["", "a", "é", "𝄞", "\x7f", '"', "\\", "\n", "\t", "\x01", "\u2028", 'x"n": 1']

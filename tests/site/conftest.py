@@ -29,12 +29,8 @@ def written_site(view: SiteView, public: Path) -> Site:
     base = f"api/v1/{LEAGUE}"
     data = {f"{base}/{name}" for name, _ in view.files if not name.endswith("/")}
     data |= {"api/v1/verify.py", "api/v1/recount.py"}
-    named = {body.sha256 for _, answer, _ in view.fold.answers for body in answer.bodies}
-    for _, record in view.fold.questions.values():
-        named |= {body.sha256 for body in record.bodies}
-    for raw in view.lines:
-        named |= {word for word in raw.decode().split('"') if len(word) == 64}
-    data |= {f"{base}/{body_path(name)}" for name in named if view.read_body(name) is not None}
+    bodies = view.read_body.__self__  # the dict whose `get` it is
+    data |= {f"{base}/{body_path(sha256)}" for sha256 in bodies}
     return Site(view, public, pages, data)
 
 

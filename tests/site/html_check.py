@@ -22,6 +22,7 @@ class Page(HTMLParser):
         self.ids: set[str] = set()
         self.refs: list[tuple[str, dict[str, str]]] = []
         self.labelled: list[str] = []
+        self.names: set[str] = set()
         self.policy = ""
         self.scripts: list[str] = []
         self.words: list[str] = []
@@ -89,10 +90,14 @@ class Page(HTMLParser):
         if "href" in held:
             self.refs.append((tag, held))
         self.labelled += held.get("aria-labelledby", "").split()
+        if "aria-label" in held:
+            if held["aria-label"] in self.names:
+                self.faults.append(f"two things are called {held['aria-label']}")
+            self.names.add(held["aria-label"])
         self._check_table(tag, held)
-        if tag == "svg" and "aria-hidden" not in held and "x" not in held:
-            if held.get("role") != "img" or not held.get("aria-labelledby"):
-                self.faults.append("an svg without role and labels")
+        told = held.get("role") == "img" and held.get("aria-labelledby")
+        if tag == "svg" and not (told or "aria-hidden" in held or "x" in held):
+            self.faults.append("an svg without role and labels")
         if tag == "meta" and held.get("http-equiv") == "Content-Security-Policy":
             if self._seen.get("style") or self._seen.get("script"):
                 self.faults.append("the policy comes after what it rules")

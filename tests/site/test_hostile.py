@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from jinja2 import UndefinedError
@@ -26,7 +25,6 @@ def test_no_text_becomes_markup(hostile: Site) -> None:
         assert "<img" not in body, path
         assert "<b>" not in body, path
         assert not UNSEEN.search(text), path
-        assert "49" not in re.findall(r"\{\{ 7 \* 7 \}\}|\b49\b(?=\{%)", text), path
 
 
 def test_the_texts_are_shown_and_not_dropped(hostile: Site) -> None:
@@ -104,4 +102,3 @@ def test_no_template_turns_escaping_off() -> None:
         source, _, _ = _environment().loader.get_source(_environment(), name)
         assert "|safe" not in source.replace(" ", ""), name
         assert "autoescape" not in source, name
-    assert Path(__file__).is_file()

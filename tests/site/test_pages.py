@@ -69,6 +69,8 @@ def test_void_open_missing_and_late_are_words(site: Site) -> None:
     assert re.search(r"late, the answer was sealed after", ada)
     assert "missing (timeout)" in bob
     assert "not on roster" in profile(site, "mallory").text
+    late = list(site.view.fold.questions)[1]
+    assert "one that does not count (n = 1)" in site.pages[f"{LEAGUE}/q/{late[5:21]}.html"].text
 
 
 def test_a_statistic_of_nothing_is_a_dash_with_n_0(site: Site) -> None:
@@ -115,6 +117,16 @@ def test_the_board_prints_the_numbers_of_the_board(site: Site) -> None:
     assert CHECKER in site.pages["index.html"].text
 
 
+def test_a_shared_set_that_is_large_enough_is_printed(site: Site, tmp_path: Path) -> None:
+    shared = {**site.view.board["shared"], "n": 31, "brier": {"bob": "0.2", "ada": "0.1"}}
+    board = {**site.view.board, "shared": shared}
+    held = written_site(replace(site.view, board=board), tmp_path)
+    page = held.pages[f"{LEAGUE}/index.html"]
+    assert page.faults == []
+    assert "Mean Brier on the 31 events that every ranked forecaster answered" in page.text
+    assert page.text.index("0.1000") < page.text.index("0.2000")
+
+
 def test_dates_in_a_title_are_the_contracts_and_the_text_keeps_its_placeholders(site: Site) -> None:
     first = next(iter(site.view.fold.questions))
     page = site.pages[f"{LEAGUE}/q/{first[5:21]}.html"]
@@ -133,6 +145,7 @@ def test_an_outcome_shows_its_line_its_evidence_and_a_correction(site: Site) -> 
     assert any("/bodies/" in held["href"] for _, held in page.refs)
     corrected = site.pages[f"{LEAGUE}/q/{settled[1][0][5:21]}.html"]
     assert f"Resolved yes, dated 2026-05-31, in line {fold.lines - 1}" in corrected.text
+    assert "This outcome is a correction" in corrected.text
 
 
 def test_without_raw_lines_the_pages_are_whole_too(tmp_path: Path) -> None:

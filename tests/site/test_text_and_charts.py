@@ -58,7 +58,7 @@ def test_an_axis_holds_its_values_and_zero(values: list[float]) -> None:
 
 @given(st.lists(st.floats(0, 1), max_size=60))
 def test_a_strip_shows_every_forecast_once_and_near_its_place(values: list[float]) -> None:
-    dots, tallest = charts.dot_strip([(value, str(k), "") for k, value in enumerate(values)])
+    dots, tallest = charts.dot_strip([(value, str(k), "", False) for k, value in enumerate(values)])
     assert sorted(dot.name for dot in dots) == sorted(str(k) for k in range(len(values)))
     for dot in dots:
         assert abs(dot.x - charts.STRIP.at(values[int(dot.name)])) <= 92 / 40 / 2 + 0.01
@@ -85,7 +85,7 @@ def _contrast(one: str, two: str) -> float:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_colour_has_a_contrast_of_at_least_four_and_a_half(scheme: str) -> None:
-    head, dark = _asset("style.css").split("@media (prefers-color-scheme: dark)", 1)
+    head, dark = _asset("style.css").split("@media screen and (prefers-color-scheme: dark)", 1)
     block = head if scheme == "light" else dark.split("}", 1)[0]
     colour = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", block))
     inks = ("ink", "soft", "link", "good", "bad", "even", "crowd", "median")

@@ -155,10 +155,15 @@ def cut_pieces(stream: BinaryIO, lines: int = PIECE_LINES) -> Iterator[tuple[int
 
     A piece ends where a multiple of `lines` does, sooner at PIECE_BYTES or at
     the end. Bytes after the last LF come last, with first_n 0: such a tail
-    does not exist yet. FormatError for a line over the limit.
+    does not exist yet. FormatError for a line over the limit, its LF counted.
     """
-    offset, first_n, held, count = 0, 1, bytearray(), 0
+    offset, first_n, held, count, tail = 0, 1, bytearray(), 0, 0
     while block := stream.read(BLOCK_BYTES):
+        ended = block.find(b"\n")
+        if tail + (ended + 1 or len(block)) > MAX_LINE_BYTES:
+            place = first_n + count
+            raise FormatError(f"line {place} is over the limit of {MAX_LINE_BYTES} bytes")
+        tail = len(block) - block.rfind(b"\n") - 1 if ended >= 0 else tail + len(block)
         start, present = 0, block.count(b"\n")
         while present >= (missing := lines - (first_n - 1) % lines - count):
             end = _after_lines(block, start, missing)
@@ -171,20 +176,17 @@ def cut_pieces(stream: BinaryIO, lines: int = PIECE_LINES) -> Iterator[tuple[int
             count, start = 0, end
         held += block[start:]
         count += present
-        whole = held.rfind(b"\n") + 1
-        if len(held) - whole > MAX_LINE_BYTES:
-            place = first_n + count
-            raise FormatError(f"line {place} is over the limit of {MAX_LINE_BYTES} bytes")
+        whole = len(held) - tail
         if whole >= PIECE_BYTES:
             yield offset, first_n, bytes(held[:whole])
             offset += whole
             first_n += count
             del held[:whole]
             count = 0
-    whole = held.rfind(b"\n") + 1
+    whole = len(held) - tail
     if whole:
         yield offset, first_n, bytes(held[:whole])
-    if len(held) > whole:
+    if tail:
         yield offset + whole, 0, bytes(held[whole:])
 
 

@@ -143,11 +143,10 @@ def _fill(raw: bytes, text: str, value: dict[str, Any]) -> tuple[bytes, bytes] |
 def _cut(raw: bytes, value: Mapping[str, Any]) -> tuple[bytes, bytes] | None:
     """J(content) and J(line without link), cut out of the bytes of a line that is J itself.
 
-    Faster than printing both anew. A quote inside a string is escaped, so what
-    looks like a key is one, and the keys at the top are sorted: each is looked
-    for behind the one before. It is the key at the top where the line holds no
-    other object, or where no second one follows. Only `seal` can come last,
-    and `at` or `kind` stand before it.
+    Faster than printing both anew. The keys at the top are sorted, so each is
+    looked for behind the one before. Where the line holds an object or an
+    escape, something else may look like a key: then no second one may follow.
+    Only `seal` can come last, and `at` or `kind` stand before it.
     Anything doubtful gives None, and the slow way decides.
     """
     try:
@@ -167,17 +166,16 @@ def _cut(raw: bytes, value: Mapping[str, Any]) -> tuple[bytes, bytes] | None:
     f = e + len(prev) + 12
     g = find(b'"seal": ', f)
     h = g + len(seal) + 12
-    if find(b"{", 1) >= 0 and (
+    escaped = find(b"\\") >= 0
+    if escaped and (find(b"\\", a, b) >= 0 or find(b"\\", e, f) >= 0 or find(b"\\", g, h) >= 0):
+        return None  # an escape makes its text wider than its value
+    if (escaped or find(b"{", 1) >= 0) and (
         find(b'"link": ', a + 1) >= 0
         or find(b'"n": ', c + 1) >= 0
         or find(b'"prev": ', e + 1) >= 0
         or find(b'"seal": ', g + 1) >= 0
     ):
         return None
-    if find(b"\\") >= 0 and (
-        find(b"\\", a, b) >= 0 or find(b"\\", e, f) >= 0 or find(b"\\", g, h) >= 0
-    ):
-        return None  # an escape makes its text wider than its value
     linked = raw[:a] + raw[b:]
     head = raw[:a] + raw[b:c] + raw[d:e] + raw[f:g]
     if h > len(raw):  # nothing follows the seal: the comma before it goes too

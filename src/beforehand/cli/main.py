@@ -12,7 +12,7 @@ from beforehand.cli import bench, declaring, demo, publishing, releasing, servin
 app = typer.Typer(
     name="beforehand",
     help="Forecasts by AI models, sealed before the outcome, scored after it, "
-    "and checkable by anyone.",
+    "and checkable by anyone. Begin with: beforehand demo",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_show_locals=False,
@@ -39,7 +39,7 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Start with: beforehand demo."""
+    """Options of the command itself."""
 
 
 def run() -> None:

@@ -48,6 +48,7 @@ def publish_league(
             checker_sha256=checker_sha256(),
             published=published(data) if published else [],
             files=list(FILES),
+            lines=list(reader.lines()),
         )
         write_site(view, fresh, progress)
         progress("hash and sign", 0, 1)

@@ -55,7 +55,7 @@ def errors_named(next_step: str = "") -> Iterator[None]:
         yield
     except BeforehandError as error:
         err.print(f"[bold red]{type(error).__name__}[/]: ", end="")
-        err.print(str(error), markup=False)
+        err.print(str(error), markup=False, soft_wrap=True)
         if next_step:
             err.print(next_step, markup=False)
         raise typer.Exit(2) from None

@@ -222,16 +222,16 @@ class Table:
     def check(self, value: Any, where: str) -> None:
         if not isinstance(value, dict):
             raise _fail(where, value, "an object")
-        for key, shape in self.fields.items():
-            if key in value:
-                shape.check(value[key], f"{where}.{key}")
-            elif not isinstance(shape, Optional):
-                raise FormatError(f"{where}: the key {key!r} is missing")
         if not self.open_keys:
             for key in value:
                 if key not in self.fields:
                     known = ", ".join(sorted(self.fields))
                     raise FormatError(f"{where}: unknown key {key!r:.80}; known are {known}")
+        for key, shape in self.fields.items():
+            if key in value:
+                shape.check(value[key], f"{where}.{key}")
+            elif not isinstance(shape, Optional):
+                raise FormatError(f"{where}: the key {key!r} is missing")
 
     def schema(self) -> dict[str, Any]:
         needed = [key for key, shape in self.fields.items() if not isinstance(shape, Optional)]

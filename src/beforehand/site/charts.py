@@ -110,27 +110,29 @@ def gain_bar(entry: dict[str, Any], axis: Axis) -> GainBar | None:
 
 @dataclass(frozen=True)
 class Dot:
-    """A forecast in a strip: `x` in percent, `level` its height in the stack."""
+    """A forecast in a strip: `x` in percent, `level` its height; `out` where it does not count."""
 
     x: float
     level: int
     name: str
     text: str
+    out: bool
 
 
 STRIP = Axis(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0), 4.0, 96.0)
 STRIP_BUCKETS = 40
 
 
-def dot_strip(forecasts: Sequence[tuple[float, str, str]]) -> tuple[list[Dot], int]:
-    """`(probability, name, text)` as dots, near ones stacked; and the highest stack."""
-    buckets: dict[int, list[tuple[float, str, str]]] = {}
+def dot_strip(forecasts: Sequence[tuple[float, str, str, bool]]) -> tuple[list[Dot], int]:
+    """`(probability, name, text, out)` as dots, near ones stacked; and the highest stack."""
+    buckets: dict[int, list[tuple[float, str, str, bool]]] = {}
     for forecast in sorted(forecasts):
         buckets.setdefault(round(forecast[0] * STRIP_BUCKETS), []).append(forecast)
     dots = []
     for bucket, held in buckets.items():
         middle = held[0][0] if len(held) == 1 else bucket / STRIP_BUCKETS
-        dots += [Dot(STRIP.at(middle), k, name, text) for k, (_, name, text) in enumerate(held)]
+        for level, (_, name, text, out) in enumerate(held):
+            dots.append(Dot(STRIP.at(middle), level, name, text, out))
     return dots, max((len(held) for held in buckets.values()), default=0)
 
 

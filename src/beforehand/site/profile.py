@@ -38,7 +38,7 @@ def status_words(shown: list[Shown]) -> list[tuple[str, str]]:
     """What the words in the Brier column mean, of those that stand there."""
     present = {held.row.status for held in shown}
     return [
-        (name.replace("_", " "), meaning)
+        (name.replace("_", " "), meaning.partition(";")[0])
         for name, meaning in STATUSES.items()
         if name in present and name != "counted"
     ]

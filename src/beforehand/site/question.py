@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from beforehand.publish.leaderboard import OUT
 from beforehand.site.cards import PLACEHOLDERS, Card
 from beforehand.site.catalogue import Catalogue, Shown
 from beforehand.site.charts import STRIP, dot_strip
@@ -40,18 +41,25 @@ def _in_run(run: str, card: Card, shown: list[Shown], catalogue: Catalogue) -> d
     held = [item for item in shown if item.row.run == run]
     stated = [item for item in held if item.row.kind != "derived"]
     derived = [item for item in held if item.row.kind == "derived"]
+    given = [item for item in stated if item.row.units is not None]
     dots, tallest = dot_strip(
         [
-            (float(catalogue.grid.probability(item.row.units)), item.row.forecaster, item.stated)
-            for item in stated
-            if item.row.units is not None
+            (
+                float(catalogue.grid.probability(item.row.units or 0)),
+                item.row.forecaster,
+                item.stated,
+                item.row.status in OUT,
+            )
+            for item in given
         ]
     )
+    outside = sum(dot.out for dot in dots)
     return {
         "run": run,
         "stated": [_forecast(item, catalogue) for item in stated],
         "derived": [_forecast(item, catalogue) for item in derived],
-        "n": count(len(dots)),
+        "n": count(len(dots) - outside),
+        "outside": count(outside) if outside else "",
         "strip": {
             "dots": dots,
             "levels": max(tallest, 1),
@@ -97,6 +105,7 @@ def _outcome(card: Card, catalogue: Catalogue) -> dict[str, Any] | None:
         "kind": fact.kind,
         "source": str(fact.content.get("source", "")),
         "final": str(fact.content.get("final", "")),
+        "reason": str(fact.content.get("reason", "")),
         "bodies": [catalogue.body(sha256, role) for role, sha256 in fact.bodies],
     }
 
