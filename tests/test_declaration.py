@@ -285,7 +285,6 @@ CONTRADICTIONS: list[tuple[str, str, str, str, str]] = [
         "above deadline",
     ),
     ("replay", 'deadline = "2024-07-21', 'deadline = "2024-07-32', "schedule.deadline", "no date"),
-    ("blind", 'from = "venue"', 'from = "archive"', "resolution", "missing"),
     ("blind", 'price_low = "0.05"', 'price_low = "0.96"', "questions.select.price_low", "above"),
     ("blind", "min_hours = 24", "min_hours = 200", "questions.select.min_hours", "above max_hours"),
     ("council", 'low = "0.02"', 'low = "0.99"', "derived[0].low", "above high"),

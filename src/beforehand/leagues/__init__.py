@@ -13,3 +13,11 @@ def shipped() -> dict[str, bytes]:
         for item in sorted(folder.iterdir(), key=lambda item: item.name)
         if item.name.endswith(".toml")
     }
+
+
+def methodology(version: str) -> bytes:
+    """The text of a methodology version, as its segment seals it; KeyError where there is none."""
+    item = files("beforehand.leagues").joinpath(f"methodology-{version}.md")
+    if not item.is_file():
+        raise KeyError(version)
+    return item.read_bytes()

@@ -8,6 +8,7 @@ from beforehand.book.checkpoint import VerifierKey
 from beforehand.book.store import FileStore
 from beforehand.clock import Clock
 from beforehand.errors import RuleError
+from beforehand.leagues import methodology
 from beforehand.records.codec import digest
 from beforehand.records.declaration import Declaration, missing_features
 from beforehand.records.league import League, Segment
@@ -70,12 +71,24 @@ def declare(pen: Pen, declaration: Declaration, folder: Path) -> None:
             "the book was begun under another declaration; a change needs a new segment"
         )
     if not any(isinstance(record, Segment) for record in held):
-        pen.write(lambda at: [_segment_line(declaration, at)])
+        text = _methodology(declaration)
+        pen.write(lambda at: [_segment_line(declaration, text, at)], [text])
 
 
-def _segment_line(declaration: Declaration, at: str) -> Segment:
+def _methodology(declaration: Declaration) -> bytes:
+    try:
+        return methodology(declaration.methodology)
+    except KeyError:
+        raise RuleError(
+            f"{declaration.name} declares methodology {declaration.methodology}, which this "
+            "version does not know"
+        ) from None
+
+
+def _segment_line(declaration: Declaration, text: bytes, at: str) -> Segment:
     return Segment(
         at=at,
+        bodies=(open_body("methodology", text, at),),
         segment=declaration.segment,
         methodology=declaration.methodology,
         time="simulated" if declaration.simulated else "live",
