@@ -89,7 +89,7 @@ def test_killed_at_random_moments_it_resumes_to_the_same_book(whole: Path, tmp_p
     for attempt in range(60):
         process = subprocess.Popen([sys.executable, "-c", RUN, str(tmp_path)])
         # Starting Python and reading the round take about 0.4 s; the rest is the replay.
-        until = time.monotonic() + rng.uniform(0.2, 1.2) + attempt * 0.02
+        until = time.monotonic() + rng.uniform(0.2, 1.2) + attempt * 0.1
         while process.poll() is None and time.monotonic() < until:
             time.sleep(0.005)
         if process.poll() is None:

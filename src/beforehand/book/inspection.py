@@ -19,6 +19,8 @@ from beforehand.clock import instant_key
 from beforehand.errors import FormatError, IntegrityError
 
 MAX_CHECKPOINTS = 100_000
+MAX_DECLARED_BYTES = 256 << 10
+MAX_DOTS = 64
 KNOWN_KINDS = frozenset(
     {
         *("league", "segment", "question", "roster", "run", "snapshot", "ask", "answer"),
@@ -35,6 +37,13 @@ def _due(due: str, as_of: datetime) -> bool:
         return bool(instant_key(due) <= as_of)
     except FormatError:
         return True
+
+
+def _few_dots(data: bytes) -> bytes:
+    """The data, unless a line has so many dots that the TOML reader would take very long."""
+    if any(line.count(b".") > MAX_DOTS for line in data.split(b"\n")):
+        raise FormatError(f"a line has more than {MAX_DOTS} dots")
+    return data
 
 
 class Inspection:
@@ -177,10 +186,10 @@ class Inspection:
         if not isinstance(sha256, str) or not self.folder.has(f"{self.base}/{body_path(sha256)}"):
             self.report.find(6, f"{self.book} line 1", "the declaration is not among the bodies")
             return {}
-        data = read_file(self.folder, f"{self.base}/{body_path(sha256)}", MAX_BODY_BYTES)
         try:
-            declared = tomllib.loads(data.decode("utf-8"))
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            data = read_file(self.folder, f"{self.base}/{body_path(sha256)}", MAX_DECLARED_BYTES)
+            declared = tomllib.loads(_few_dots(data).decode("utf-8"))
+        except (FormatError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             self.report.find(6, f"{self.base}/{body_path(sha256)}", f"is no declaration: {error}")
             return {}
         rules = declared.get("bodies", {})

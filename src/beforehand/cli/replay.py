@@ -81,7 +81,7 @@ def _play(
     ids = seal_questions(pen, round_.events, count)
     run = round_.due
     seal_snapshot(pen, run, round_.events, ids, round_.snapshot, round_.frozen_at)
-    deadline = f"{round_.due}T23:59:59Z"
+    deadline = declaration.deadline
     seats = accepted_seats([answer.forecaster for answer in round_.answers], "human")
 
     def roster(at: str) -> Roster:
@@ -94,7 +94,7 @@ def _play(
             counted_run=declaration.counted_run,
         )
 
-    open_run(pen, roster, run, declaration.segment, deadline)
+    open_run(pen, roster, run, declaration.segment, declaration.slot)
     pen.checkpoint()
     _step(clock, deadline)
     count = _Count("seal the answers", len(round_.answers), progress)
@@ -103,7 +103,7 @@ def _play(
     count = _Count("seal the outcomes", len(round_.outcomes), progress)
     for day, outcomes in groupby(round_.outcomes, key=lambda outcome: outcome.day):
         _step(clock, instant_text(instant_key(f"{day}T00:00:00Z") + timedelta(days=1)))
-        resolve(pen, list(outcomes), ids, SOURCE, count)
+        resolve(pen, list(outcomes), ids, SOURCE, declaration.final, count)
         pen.checkpoint()
 
 

@@ -188,6 +188,11 @@ class Declaration:
         return self._word("questions", "cluster")
 
     @property
+    def final(self) -> str:
+        """Whose word ends a question."""
+        return self._word("resolution", "final")
+
+    @property
     def grid(self) -> Decimal:
         """The step of the grid a probability sits on when it is scored."""
         return Decimal(self._word("scoring", "grid"))

@@ -16,9 +16,13 @@ def resolve(
     outcomes: Sequence[ArchivedOutcome],
     ids: Mapping[Key, str],
     source: str,
+    final: str,
     wrote: Callable[[int], None] | None = None,
 ) -> None:
-    """One resolution line an outcome with its evidence; what is settled stays as it is."""
+    """One resolution line an outcome with its evidence; what is settled stays as it is.
+
+    `final` names whose word ends the question, as the league declares it.
+    """
     held = {record.question for _, record in pen.records() if isinstance(record, Resolution)}
     fresh = [outcome for outcome in outcomes if ids[outcome.key] not in held]
     if not fresh:
@@ -33,7 +37,7 @@ def resolve(
                 outcome=outcome.outcome,
                 instant=outcome.day,
                 source=source,
-                final=source,
+                final=final,
             )
             for outcome in fresh
         ]

@@ -1,0 +1,116 @@
+"""A table as it came, before anything in it is believed: names, columns on demand, row places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from beforehand.errors import FormatError
+from beforehand.sources.faults import LeftOut
+
+# Stands in a text column for a list or an object; no id may hold a NUL.
+NESTED = "\0"
+
+GZIP = b"\x1f\x8b"
+PARQUET = b"PAR1"
+ZIP = b"PK\x03\x04"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a table may measure at most. A limit that is hit is named with its value."""
+
+    file_bytes: int = 2 << 30
+    rows: int = 50_000_000
+    columns: int = 1_000
+    line_bytes: int = 1 << 20
+    text_chars: int = 1_000
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Columns that are read on demand.
+
+    `take(places)` gives the columns at these places of `header`, each of
+    `height` cells, as polars Series of any type; `place(index)` the words for
+    a row's place, such as "row 17" (the names stand in row 1). `skipped` are
+    lines that could not become rows.
+    """
+
+    name: str
+    format: str
+    header: tuple[str, ...]
+    height: int
+    take: Callable[[Sequence[int]], list[pl.Series]]
+    place: Callable[[int], str]
+    notes: tuple[str, ...] = ()
+    skipped: tuple[LeftOut, ...] = ()
+
+
+def read_bytes(path: Path, limits: Limits = LIMITS) -> bytes:
+    """The whole file; FormatError where there is none or it is over the limit."""
+    check_file(path, limits)
+    return path.read_bytes()
+
+
+def check_file(path: Path, limits: Limits) -> None:
+    """FormatError unless `path` is a file within the limit."""
+    if not path.is_file():
+        raise FormatError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}")
+    size = path.stat().st_size
+    if size > limits.file_bytes:
+        raise FormatError(
+            f"{path}: {size} bytes, over the limit of {limits.file_bytes} bytes; split the file"
+        )
+
+
+def check_size(name: str, rows: int, columns: int, limits: Limits) -> None:
+    """FormatError over the limit of rows or columns."""
+    if columns > limits.columns:
+        raise FormatError(
+            f"{name}: {columns} columns, over the limit of {limits.columns}; keep those that count"
+        )
+    if rows > limits.rows:
+        raise FormatError(f"{name}: {rows} rows, over the limit of {limits.rows}; split the table")
+
+
+def refuse_packed(head: bytes, name: str) -> None:
+    """FormatError for packed files and workbooks, with what to do instead."""
+    if head.startswith(GZIP):
+        raise FormatError(f"{name}: packed with gzip; unpack it first (gunzip) and give the result")
+    if head.startswith(ZIP):
+        raise FormatError(
+            f"{name}: a zip file or an Excel workbook; unpack it, or save the sheet as CSV in UTF-8"
+        )
+
+
+def text_sheet(
+    columns: Mapping[str, Sequence[str]],
+    *,
+    name: str,
+    kind: str,
+    place: Callable[[int], str],
+    notes: Sequence[str] = (),
+) -> Sheet:
+    """A sheet of text columns of one length, as an importer makes it.
+
+    >>> sheet = text_sheet({"p": ["0.5"]}, name="x", kind="made", place=lambda i: f"entry {i}")
+    >>> sheet.header, sheet.height, sheet.place(0)
+    (('p',), 1, 'entry 0')
+    """
+    held = [pl.Series(key, list(cells), dtype=pl.String) for key, cells in columns.items()]
+    return Sheet(
+        name=name,
+        format=kind,
+        header=tuple(columns),
+        height=len(held[0]) if held else 0,
+        take=lambda places: [held[at] for at in places],
+        place=place,
+        notes=tuple(notes),
+    )
