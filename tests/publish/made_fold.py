@@ -77,5 +77,5 @@ def made_fold(
         answer = Answer(at=at, run=RUN, forecaster=name, status="answered", cells=cells)
         fold.answers.append((60 + place, answer, cells))
     for number, outcome in outcomes.items():
-        fold.settled[ids[number]] = Settled(80 + number, outcome, "2026-01-02")
+        fold.settled[ids[number]] = Settled(80 + number, outcome, "2026-01-02", 80 + number)
     return fold

@@ -45,6 +45,7 @@ COLUMN_NAMES = [
     "status",
     "why",
     "brier",
+    "others_brier",
     "gain",
 ]
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sqlite3
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -64,6 +67,44 @@ def edited(small: Published, name: str) -> bytes:
         changed = base.serialize()
     assert changed != data
     return changed
+
+
+def last_digit_moved(small: Published) -> bytes:
+    """Every stated probability moved by one unit of its last place."""
+    rows = list(csv.reader(io.StringIO(small.files[BASE + "forecasts.csv"].decode(), newline="")))
+    column = rows[0].index("p")
+    for row in rows[1:]:
+        if row[column]:
+            places = len(row[column].partition(".")[2])
+            row[column] = str(Decimal(row[column]) + Decimal(1).scaleb(-places))
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue().encode()
+
+
+def test_rounding_is_granted_only_where_a_root_was_taken(small: Published) -> None:
+    name = BASE + "forecasts.csv"
+    files = resigned(small, name, last_digit_moved(small))
+    result = recount_folder(MemoryFolder(files))["small"]
+    assert result.within == 0 and result.different > 6
+
+
+def test_every_table_of_the_database_is_recounted(small: Published) -> None:
+    name = BASE + "league.sqlite"
+    for statement in (
+        "UPDATE leaderboard SET gain = '0.500000' WHERE rowid = 2",
+        "UPDATE resolutions SET outcome = 'void' WHERE rowid = 1",
+        "UPDATE questions SET line = 1 WHERE rowid = 1",
+        "UPDATE dictionary SET meaning = 'x' WHERE rowid = 1",
+        "DELETE FROM resolutions WHERE rowid = 1",
+        "CREATE TABLE champions (name TEXT)",
+    ):
+        base = sqlite3.connect(":memory:")
+        base.deserialize(small.files[name])
+        base.execute(statement)
+        base.commit()
+        files = resigned(small, name, base.serialize())
+        assert recount_folder(MemoryFolder(files))["small"].different >= 1, statement
 
 
 @pytest.mark.parametrize("name", ["forecasts.csv", "leaderboard.json", "league.sqlite"])

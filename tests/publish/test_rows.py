@@ -51,7 +51,8 @@ def test_every_status_is_in_the_dictionary() -> None:
         ("eve", 63, "not_on_roster"),
         ("bob", 64, "late"),
     }
-    assert {status for _, _, status in said} | {"open", "uncounted_run"} == set(STATUSES)
+    elsewhere = {"open", "uncounted_run", "after_outcome", "not_asked"}
+    assert {status for _, _, status in said} | elsewhere == set(STATUSES)
 
 
 def test_a_missing_answer_has_no_number_anywhere() -> None:
@@ -63,6 +64,7 @@ def test_a_missing_answer_has_no_number_anywhere() -> None:
     assert (entry["n_stated"], entry["n_counted"], entry["n_missing"]) == (0, 0, 2)
     assert entry["brier"]["mean"] is None and entry["brier_events"] is None  # type: ignore[index]
     assert entry["coverage"] == "0.000000"
+    assert entry["calibration"]["ece"] is None  # type: ignore[index]
     median = {row.question: row for row in rows_of(fold, "median")}
     assert len(median) == 1, "a pool of nobody is no forecast"
 
@@ -244,3 +246,92 @@ def test_a_question_asked_at_many_dates_weighs_once() -> None:
     brier = entry_of(fold, "a")["brier"]
     assert (brier["n"], brier["clusters"], brier["mean"]) == (3, 2, "0.500000")  # type: ignore[index]
     assert entry_of(fold, "a")["brier_events"] == "0.666667"
+
+
+@pytest.mark.parametrize("settled_at", [60, 90])
+def test_an_answer_sealed_after_its_outcome_does_not_count(settled_at: int) -> None:
+    """By the order of the book, and by the day the outcome is dated."""
+    from dataclasses import replace
+
+    fold = made_fold([("ada", {1: "1", 2: "0.5"})], {1: "yes", 2: "no"})
+    first = next(iter(fold.settled))
+    if settled_at == 60:
+        fold.settled[first] = replace(fold.settled[first], first_line=59)
+    else:
+        fold.settled[first] = replace(fold.settled[first], instant="2026-01-01")
+    assert [row.status for row in rows_of(fold, "ada")] == ["after_outcome", "counted"]
+    assert entry_of(fold, "ada")["n_counted"] == 1
+
+
+def test_a_question_the_run_did_not_ask_is_shown_and_not_counted() -> None:
+    from dataclasses import replace
+
+    fold = made_fold([("ada", {1: "0.6", 3: "0.5"})], {1: "yes", 3: "yes"})
+    line, run = fold.runs["run-1"]
+    fold.runs["run-1"] = (line, replace(run, question_lines=(3, 4)))
+    assert [row.status for row in rows_of(fold, "ada")] == ["counted", "not_asked"]
+    assert entry_of(fold, "ada")["coverage"] == "0.500000"
+
+
+def test_coverage_counts_what_counts() -> None:
+    """Late, doubled and uninvited answers raise nobody's coverage."""
+    fold = made_fold(
+        [("ada", {1: "0.6"}), ("ada", {1: "0.7"}), ("ada", {2: "0.5"}), ("eve", {1: "1"})],
+        YES_NO_VOID,
+        seats=("ada",),
+        late=(2,),
+    )
+    entry = entry_of(fold, "ada")
+    assert (entry["n_stated"], entry["n_out"], entry["coverage"]) == (1, 2, "0.333333")
+    assert entry_of(fold, "eve")["coverage"] == "0.000000"
+
+
+def test_the_gain_over_the_average_is_the_others_mean_loss_minus_ones_own() -> None:
+    fold = made_fold([("a", {1: "0.5"}), ("b", {1: "0.8"}), ("c", {1: "0.6"})], {1: "yes"})
+    entry = entry_of(fold, "a")
+    assert entry["others_brier"] == "0.100000"
+    assert entry["gain_on_average"]["mean"] == "-0.150000"  # type: ignore[index]
+    total = sum(
+        Fraction(entry_of(fold, name)["gain_on_average"]["mean"])  # type: ignore[index]
+        for name in ("a", "b", "c")
+    )
+    assert total == 0
+
+
+def test_what_the_fold_refuses() -> None:
+    """A second resolution, a second segment, a doubled seat, a derived forecaster's name."""
+    from beforehand.errors import FormatError
+    from beforehand.publish.fold import _correct, _take
+    from beforehand.records.league import Segment
+    from beforehand.records.resolution import Correction, Resolution
+    from beforehand.records.run import Roster, Seat
+
+    fold = made_fold([("a", {1: "0.5"})], {1: "yes"})
+    at = "2026-01-03T00:00:00Z"
+    name = next(iter(fold.settled))
+    roster = Roster(at=at, run="r", seats=(), deadline=at, retry="n", counted_run="o")
+    for record, said in (
+        (
+            Resolution(
+                at=at, question=name, outcome="no", instant="2026-01-02", source="s", final="f"
+            ),
+            "second resolution",
+        ),
+        (
+            Segment(at=at, segment="t", methodology="2", time="live", why="w", counted=True),
+            "second segment",
+        ),
+        (replace_seats(roster, Seat("x", "accepted"), Seat("x", "accepted")), "two seats"),
+        (replace_seats(roster, Seat("median", "accepted")), "derived forecaster"),
+    ):
+        with pytest.raises(FormatError, match=said):
+            _take(fold, 99, record, lambda sha256: None)
+    lost = Correction(at=at, lines=(7,), what="w", source="s", reason="r", outcome="no")
+    with pytest.raises(FormatError, match="names no line"):
+        _correct(fold, 99, lost)
+
+
+def replace_seats(roster: object, *seats: object) -> object:
+    from dataclasses import replace
+
+    return replace(roster, seats=seats)  # type: ignore[type-var]

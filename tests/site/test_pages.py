@@ -65,7 +65,7 @@ def test_a_live_league_has_no_banner(tmp_path: Path) -> None:
 def test_void_open_missing_and_late_are_words(site: Site) -> None:
     ada, bob = profile(site, "ada").text, profile(site, "bob").text
     assert re.search(r"void, the question was resolved to neither", ada)
-    assert re.search(r"open, the question is not resolved yet", ada)
+    assert re.search(r"open, the book holds no outcome of the question", ada)
     assert re.search(r"late, the answer was sealed after", ada)
     assert "missing (timeout)" in bob
     assert "not on roster" in profile(site, "mallory").text

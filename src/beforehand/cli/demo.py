@@ -26,6 +26,13 @@ from beforehand.scoring.exact import decimal_places
 from beforehand.sources.forecastbench import PUBLISHED_ON
 from beforehand.stages.declare import declaration_of
 
+READING = """\
+   Brier: lower is better. Each row stands on its own events: read it beside
+   the others' average there, not beside another row.
+   Gain: the Brier of the others' median minus one's own. A median of many
+   beats most of its members: one no different from them is below 0.
+   Intervals are one at a time, not adjusted for many comparisons.
+"""
 MARK = "beforehand-demo.txt"
 MADE = ("league", "public", "tampered", "clock", MARK)
 
@@ -106,7 +113,7 @@ def print_board(data: Publication) -> None:
     )
     table.add_column("#", justify="right")
     table.add_column("forecaster", min_width=15)
-    for name in ("events", "quest.", "cover", "Brier", "gain", "95 % interval"):
+    for name in ("events", "cover", "Brier", "others", "gain", "95 % interval"):
         table.add_column(name, justify="right", no_wrap=True)
     shown = [e for e in board["forecasters"] if e["rank"] or e["kind"] == "derived"]
     section = False
@@ -119,9 +126,9 @@ def print_board(data: Publication) -> None:
             str(entry["rank"] or ""),
             entry["label"],
             str(entry["n_counted"]),
-            str(entry["clusters"]),
             _percent(entry["coverage"]),
             _short(entry["brier"]["mean"]),
+            _short(entry["others_brier"]),
             _short(gain["mean"], sign=True),
             _interval(gain),
         )
@@ -135,17 +142,17 @@ def print_board(data: Publication) -> None:
             f"   All ranked forecasters share {shared['n']} resolved events: under "
             f"{shared['least']}, so no shared table."
         )
-    out.print("   Brier: lower is better. Gain: above 0 is better than the others.\n")
+    out.print(READING)
 
 
 def print_published(rows: list[dict[str, Any]]) -> None:
     """The reproduced numbers as a table."""
     table = Table(
-        title=f"Superforecaster median, Brier: ForecastBench's table of {PUBLISHED_ON} and ours",
+        title=f"Median of all, each event once, resolved before {PUBLISHED_ON}: Brier",
         title_justify="left",
     )
-    for name in ("questions", "N", "published", "ours"):
-        table.add_column(name, justify="left" if name == "questions" else "right")
+    for name in ("type", "events", "ForecastBench", "ours"):
+        table.add_column(name, justify="left" if name == "type" else "right")
     for row in rows:
         name = {"market": "market, resolved"}.get(row["title"], row["title"])
         table.add_row(name, str(row["n"]), row["theirs"], row["ours"])

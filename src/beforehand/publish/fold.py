@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from beforehand.book.bodies import open_sealed
@@ -24,11 +24,16 @@ ReadBody = Callable[[str], bytes | None]
 
 @dataclass(frozen=True)
 class Settled:
-    """An outcome as it stands after corrections, and the line whose word it is."""
+    """An outcome as it stands after corrections.
+
+    `line` is the line whose word it is, `first_line` the resolution that came
+    first: what was sealed after that was sealed after the outcome.
+    """
 
     line: int
     outcome: str
     instant: str
+    first_line: int
 
 
 @dataclass
@@ -101,10 +106,13 @@ def _begin(record: Record | Unknown, read_body: ReadBody) -> LeagueFold:
 def _take(fold: LeagueFold, n: int, record: Record | Unknown, read_body: ReadBody) -> None:
     match record:
         case Segment():
+            if fold.segments and record.segment not in fold.segments:
+                raise FormatError("a second segment: this version scores leagues of one")
             fold.segments[record.segment] = record
         case Question():
             fold.questions.setdefault(record.question, (n, record))
         case Roster():
+            _check_roster(fold, record)
             fold.rosters[n] = record
         case Snapshot():
             fold.snapshots[n] = record
@@ -115,11 +123,19 @@ def _take(fold: LeagueFold, n: int, record: Record | Unknown, read_body: ReadBod
         case Answer():
             if record.run not in fold.runs:
                 raise FormatError(f"the run {record.run!r:.80} is not in the book before this line")
-            fold.answers.append((n, record, _cells_of(record, read_body)))
+            cells = _cells_of(record, read_body)
+            for cell in cells or ():
+                if cell.question not in fold.questions:
+                    raise FormatError(f"the question {cell.question!r:.80} is not in the book")
+            fold.answers.append((n, record, cells))
         case Resolution():
             if record.question not in fold.questions:
                 raise FormatError(f"the question {record.question!r:.80} is not in the book")
-            fold.settled[record.question] = Settled(n, record.outcome, record.instant)
+            if record.question in fold.settled:
+                raise FormatError(
+                    f"a second resolution of {record.question}: only a correction changes one"
+                )
+            fold.settled[record.question] = Settled(n, record.outcome, record.instant, n)
         case Correction():
             _correct(fold, n, record)
         case _:
@@ -130,9 +146,24 @@ def _correct(fold: LeagueFold, n: int, record: Correction) -> None:
     """A correction with an outcome takes the place of the resolutions it names."""
     if record.outcome is None:
         return
-    for question, settled in fold.settled.items():
-        if settled.line in record.lines:
-            fold.settled[question] = Settled(n, record.outcome, settled.instant)
+    named = [
+        (question, settled)
+        for question, settled in fold.settled.items()
+        if settled.line in record.lines or settled.first_line in record.lines
+    ]
+    if not named:
+        raise FormatError("the correction names no line with an outcome")
+    for question, settled in named:
+        fold.settled[question] = replace(settled, line=n, outcome=record.outcome)
+
+
+def _check_roster(fold: LeagueFold, roster: Roster) -> None:
+    names = [seat.forecaster for seat in roster.seats]
+    if len(set(names)) != len(names):
+        raise FormatError("a forecaster has two seats on one roster")
+    for name in names:
+        if name in fold.declaration.derived:
+            raise FormatError(f"the seat {name!r} has the name of a derived forecaster")
 
 
 def _cells_of(answer: Answer, read_body: ReadBody) -> tuple[Cell, ...] | None:

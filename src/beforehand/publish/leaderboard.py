@@ -17,7 +17,8 @@ from beforehand.scoring.exact import Grid, decimal_places, mean
 from beforehand.scoring.paired import LEVEL, ClusterMean, cluster_mean
 
 PLACES = 6
-OUT = ("late", "not_counted", "not_on_roster", "uncounted_run")
+IN = ("counted", "open", "void")
+ECE_LEAST = 30
 BOARD_FORMAT = "beforehand-leaderboard/1"
 
 
@@ -25,16 +26,23 @@ def build_board(fold: LeagueFold, rows: list[Row]) -> dict[str, Any]:
     """The leaderboard as JSON values; numbers are decimal text of six places.
 
     A statistic of nothing is null. `gain` is the Brier loss of the median of
-    everybody else's forecasts minus the forecaster's own, on the same events:
-    above 0 is better than the others.
+    everybody else's forecasts minus the forecaster's own, on the same events;
+    `gain_on_average` the mean loss of everybody else minus the forecaster's
+    own, which is 0 on average for one who is no different from the others (a
+    median of many beats most of its members, so `gain` is below 0 for such a
+    one). `others_brier` is that mean loss.
     """
     grid = Grid.of(fold.declaration.grid)
     by_forecaster: dict[str, list[Row]] = {}
     for row in rows:
         by_forecaster.setdefault(row.forecaster, []).append(row)
     offered = sum(len(fold.questions_of(run)) for run in fold.runs)
-    entries = [_entry(name, held, offered, grid, fold) for name, held in by_forecaster.items()]
-    _give_ranks(entries)
+    gains: dict[str, Fraction | None] = {}
+    entries = []
+    for name, held in by_forecaster.items():
+        entry, gains[name] = _entry(name, held, offered, grid, fold)
+        entries.append(entry)
+    _give_ranks(entries, gains)
     counted = [row for row in rows if row.status == "counted"]
     return {
         "format": BOARD_FORMAT,
@@ -52,8 +60,9 @@ def build_board(fold: LeagueFold, rows: list[Row]) -> dict[str, Any]:
             "min_clusters_interval": fold.declaration.min_clusters_interval,
             "shared_min": fold.declaration.shared_min,
         },
-        "questions": offered,
-        "questions_resolved": len({row.question for row in counted}),
+        "events": offered,
+        "events_resolved": len({(row.run, row.question) for row in counted}),
+        "questions": len({question.cluster for _, question in fold.questions.values()}),
         "rounding": _rounding(rows, grid),
         "forecasters": entries,
         "shared": _shared(entries, by_forecaster, fold, grid),
@@ -62,16 +71,24 @@ def build_board(fold: LeagueFold, rows: list[Row]) -> dict[str, Any]:
 
 def _entry(
     name: str, rows: list[Row], offered: int, grid: Grid, fold: LeagueFold
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], Fraction | None]:
+    """A forecaster's entry, and the exact gain that ranks it."""
     counted = [row for row in rows if row.status == "counted" and row.units is not None]
-    stated = {row.question for row in rows if row.units is not None}
+    stated = [row for row in rows if row.status in IN]
     losses = [(row.cluster, grid.brier(loss(row, grid))) for row in counted]
     gains = [(row.cluster, own) for row in counted if (own := paired_gain(row, grid)) is not None]
     least = fold.declaration.min_clusters_interval
     brier, gain = cluster_mean(losses, least=least), cluster_mean(gains, least=least)
     against_crowd = cluster_mean(_crowd_gains(counted, grid), least=least)
+    others = [
+        (row.cluster, _loss_of(row.others_loss, grid))
+        for row in counted
+        if row.others_loss is not None
+    ]
+    against_average = cluster_mean(_average_gains(counted, grid), least=least)
     kind = rows[0].kind
-    enough = len(counted) >= fold.declaration.min_events
+    events = {row.question for row in counted}
+    enough = len(events) >= fold.declaration.min_events
     why = ""
     if kind == "derived":
         why = "derived, not a contestant"
@@ -79,27 +96,30 @@ def _entry(
         why = f"fewer than {fold.declaration.min_events} resolved events"
     elif gain.low is None:
         why = f"fewer than {least} questions to compare on"
-    return {
+    entry = {
         "forecaster": name,
         "kind": kind,
         "label": fold.declaration.labels.get(name, name),
         "rank": None,
         "why_unranked": why,
-        "n_stated": sum(row.units is not None for row in rows),
+        "n_stated": len(stated),
         "n_counted": len(counted),
         "n_open": sum(row.status == "open" for row in rows),
         "n_void": sum(row.status == "void" for row in rows),
         "n_missing": sum(row.status == "missing" for row in rows),
-        "n_out": sum(row.status in OUT for row in rows),
-        "coverage": _share(len(stated), offered),
+        "n_out": sum(row.status not in (*IN, "missing") for row in rows),
+        "coverage": _share(len({(row.run, row.question) for row in stated}), offered),
         "clusters": brier.clusters,
         "brier": _estimate(brier),
         "brier_events": _text(mean(value for _, value in losses)),
+        "others_brier": _text(cluster_mean(others, least=least).mean),
         "gain": _estimate(gain),
+        "gain_on_average": _estimate(against_average),
         "gain_on_crowd": _estimate(against_crowd),
         "by_type": _by_type(counted, grid),
         "calibration": _calibration(counted, grid),
     }
+    return entry, gain.mean
 
 
 def loss(row: Row, grid: Grid) -> int:
@@ -119,6 +139,17 @@ def _crowd_gains(counted: list[Row], grid: Grid) -> Iterable[tuple[str, Fraction
         if row.crowd_units is not None:
             crowd = grid.brier_units(row.crowd_units, row.happened)
             yield row.cluster, grid.brier(crowd - loss(row, grid))
+
+
+def _loss_of(units: Fraction | None, grid: Grid) -> Fraction:
+    """Squared grid steps as a loss."""
+    return (units or Fraction(0)) / (grid.steps * grid.steps)
+
+
+def _average_gains(counted: list[Row], grid: Grid) -> Iterable[tuple[str, Fraction]]:
+    for row in counted:
+        if row.others_loss is not None:
+            yield row.cluster, _loss_of(row.others_loss - loss(row, grid), grid)
 
 
 def _estimate(value: ClusterMean) -> dict[str, Any]:
@@ -163,16 +194,21 @@ def _calibration(counted: list[Row], grid: Grid) -> dict[str, Any]:
                 "wilson_high": _float(bar[1]) if bar else None,
             }
         )
-    return {"bins": rows, "ece": _text(calibration_error(bins, grid))}
+    error = calibration_error(bins, grid) if len(counted) >= ECE_LEAST else None
+    return {"bins": rows, "ece": _text(error), "ece_least": ECE_LEAST}
 
 
-def _give_ranks(entries: list[dict[str, Any]]) -> None:
-    """Rank by gain, the most first; equal gains share a rank. Unranked ones follow, by n."""
+def _give_ranks(entries: list[dict[str, Any]], gains: dict[str, Fraction | None]) -> None:
+    """Rank by the exact gain, the most first; equal gains share a rank. The others follow, by n."""
+
+    def exact(entry: dict[str, Any]) -> Fraction:
+        return gains[entry["forecaster"]] or Fraction(0)
+
     ranked = [entry for entry in entries if not entry["why_unranked"]]
-    ranked.sort(key=lambda entry: (-Fraction(entry["gain"]["mean"]), entry["forecaster"]))
+    ranked.sort(key=lambda entry: (-exact(entry), entry["forecaster"]))
     for place, entry in enumerate(ranked, 1):
         before = ranked[place - 2] if place > 1 else None
-        tie = before is not None and before["gain"]["mean"] == entry["gain"]["mean"]
+        tie = before is not None and exact(before) == exact(entry)
         entry["rank"] = before["rank"] if tie and before else place
     rest = [entry for entry in entries if entry["why_unranked"]]
     rest.sort(key=lambda e: (e["kind"] != "derived", -e["n_counted"], e["forecaster"]))

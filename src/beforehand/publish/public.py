@@ -26,7 +26,7 @@ from beforehand.publish.leaderboard import build_board
 from beforehand.publish.package import data_package
 from beforehand.publish.parquet import write_parquet
 from beforehand.publish.rows import Row, build_rows
-from beforehand.publish.tables import forecasts_csv, table_rows, write_sqlite
+from beforehand.publish.tables import forecasts_csv, sqlite_tables, table_rows, write_sqlite
 from beforehand.records.codec import digest
 from beforehand.records.declaration import declaration_schema
 from beforehand.records.kinds import line_schemas
@@ -94,7 +94,7 @@ def write_data(
     cells = table_rows(rows, Grid.of(fold.declaration.grid))
     _put(base / "forecasts.csv", forecasts_csv(cells))
     write_parquet(cells, base / "forecasts.parquet")
-    write_sqlite(cells, board, fold, base / "league.sqlite")
+    write_sqlite(sqlite_tables(cells, board, fold), base / "league.sqlite")
     _put(base / "leaderboard.json", _json(board))
     if licence is not None:
         _put(base / "LICENSE.txt", licence)

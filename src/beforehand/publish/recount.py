@@ -1,9 +1,12 @@
 """Recounting: every published score computed again from the book, and compared.
 
 The book is read, the rows are built, the board is folded, and each published
-value is called exact, within rounding (one unit of its last place), or
-different. Standard library only: `recount.py` is this file joined with the
-rooms below it. It says nothing about seals; `verify.py` does that.
+value is called exact, within rounding, or different. Within rounding is one
+unit of the last place, and only where a square root or a quantile was taken:
+standard errors and the ends of intervals. Everything else is exact or wrong.
+
+Standard library only: `recount.py` is this file joined with the rooms below
+it. It says nothing about seals; `verify.py` does that.
 """
 
 from __future__ import annotations
@@ -27,13 +30,14 @@ from beforehand.book.folder import DirectoryFolder, Folder, read_file
 from beforehand.book.manifest import MANIFEST_PATH, MAX_MANIFEST_BYTES, read_manifest
 from beforehand.errors import BeforehandError, FormatError
 from beforehand.publish.fold import fold_book
-from beforehand.publish.leaderboard import build_board
+from beforehand.publish.leaderboard import PLACES, build_board
 from beforehand.publish.rows import build_rows
-from beforehand.publish.tables import COLUMNS, table_rows
+from beforehand.publish.tables import COLUMNS, sqlite_tables, table_rows
 from beforehand.records.codec import decode_json
 from beforehand.scoring.exact import Grid
 
 MAX_TABLE_BYTES = 1 << 30
+_ROUNDED = ("se", "wilson_low", "wilson_high")
 _MAX_LISTED = 50
 
 
@@ -46,11 +50,11 @@ class Recount:
     different: int = 0
     places: list[str] = field(default_factory=list)
 
-    def compare(self, place: str, published: Any, own: Any) -> None:
-        """Compare one published value with the recomputed one."""
+    def compare(self, place: str, published: Any, own: Any, *, rounded: bool = False) -> None:
+        """Compare a published value with the recomputed one; `rounded` lets the last place move."""
         if type(published) is type(own) and published == own:
             self.exact += 1
-        elif _within_rounding(published, own):
+        elif rounded and _within_rounding(published, own):
             self.within += 1
         else:
             self.miss(place, f"published {published!r:.60}, recounted {own!r:.60}")
@@ -63,18 +67,17 @@ class Recount:
 
 
 def _within_rounding(published: Any, own: Any) -> bool:
-    """Both decimal texts of the same places, one unit of the last place apart at most."""
+    """Both decimal texts of the board's places, one unit of the last place apart at most."""
     if not isinstance(published, str) or not isinstance(own, str):
         return False
     try:
         first, second = Decimal(published), Decimal(own)
     except InvalidOperation:
         return False
-    if not (first.is_finite() and second.is_finite()) or "." not in published:
+    if not (first.is_finite() and second.is_finite()):
         return False
-    places = len(published.partition(".")[2])
-    same = places == len(own.partition(".")[2])
-    return same and abs(first - second) <= Decimal(1).scaleb(-places)
+    same = len(published.partition(".")[2]) == len(own.partition(".")[2]) == PLACES
+    return same and abs(first - second) <= Decimal(1).scaleb(-PLACES)
 
 
 def read_lines(folder: Folder, name: str, count: int) -> Iterator[bytes]:
@@ -113,16 +116,20 @@ def recount_league(folder: Folder, base: str, lines: int) -> Recount:
     name = f"{base}/leaderboard.json"
     _compare_tree(result, name, decode_json(read_file(folder, name, MAX_TABLE_BYTES)), board)
     _compare_csv(result, folder, f"{base}/forecasts.csv", cells)
-    _compare_sqlite(result, folder, f"{base}/league.sqlite", cells)
+    tables = sqlite_tables(cells, board, fold)
+    _compare_sqlite(result, folder, f"{base}/league.sqlite", tables)
     return result
 
 
-def _compare_tree(result: Recount, place: str, published: Any, own: Any) -> None:
+def _compare_tree(
+    result: Recount, place: str, published: Any, own: Any, rounded: bool = False
+) -> None:
     """Leaf by leaf; a key or item that only one side has is a difference."""
     if isinstance(published, dict) and isinstance(own, dict):
         for key in sorted(published.keys() | own.keys()):
             if key in published and key in own:
-                _compare_tree(result, f"{place}.{key}", published[key], own[key])
+                inexact = key in _ROUNDED or ("se" in own and key in ("low", "high"))
+                _compare_tree(result, f"{place}.{key}", published[key], own[key], inexact)
             else:
                 result.miss(f"{place}.{key}", "only one side has it")
     elif isinstance(published, list) and isinstance(own, list):
@@ -132,7 +139,7 @@ def _compare_tree(result: Recount, place: str, published: Any, own: Any) -> None
             name = first.get("forecaster", position) if isinstance(first, dict) else position
             _compare_tree(result, f"{place}[{name}]", first, second)
     else:
-        result.compare(place, published, own)
+        result.compare(place, published, own, rounded=rounded)
 
 
 def _compare_csv(result: Recount, folder: Folder, name: str, cells: list[tuple[Any, ...]]) -> None:
@@ -142,19 +149,28 @@ def _compare_csv(result: Recount, folder: Folder, name: str, cells: list[tuple[A
     if not published or published[0] != header:
         raise FormatError(f"{name}: its header is not that of the data dictionary")
     as_text = [["" if value is None else str(value) for value in row] for row in cells]
-    _compare_rows(result, name, published[1:], as_text, first_row=2)
+    _compare_rows(result, name, header, published[1:], as_text, first_row=2)
 
 
 def _compare_sqlite(
-    result: Recount, folder: Folder, name: str, cells: list[tuple[Any, ...]]
+    result: Recount,
+    folder: Folder,
+    name: str,
+    tables: dict[str, tuple[str, list[tuple[Any, ...]]]],
 ) -> None:
+    """Every table, cell by cell in the order it was written; no other table stands beside them."""
     data = read_file(folder, name, MAX_TABLE_BYTES)
     base = sqlite3.connect(":memory:")
     try:
         base.deserialize(data)
-        listed = ", ".join(f'"{column.name}"' for column in COLUMNS)
-        published = base.execute(f"SELECT {listed} FROM forecasts ORDER BY rowid")  # noqa: S608
-        _compare_rows(result, name, [list(row) for row in published], cells, first_row=1)
+        held = {row[0] for row in base.execute("SELECT name FROM sqlite_schema WHERE sql NOTNULL")}
+        for extra in sorted(held - tables.keys()):
+            result.miss(f"{name} {extra!r:.80}", "only the published file has it")
+        for table, (_, own) in tables.items():
+            published = base.execute(f'SELECT * FROM "{table}" ORDER BY rowid')  # noqa: S608
+            names = [column[0] for column in published.description]
+            inexact = ("gain_low", "gain_high") if table == "leaderboard" else ()
+            _compare_rows(result, f"{name} {table}", names, list(published), own, inexact=inexact)
     except sqlite3.Error as error:
         raise FormatError(f"{name}: {error}") from None
     finally:
@@ -162,16 +178,24 @@ def _compare_sqlite(
 
 
 def _compare_rows(
-    result: Recount, name: str, published: Sequence[Any], own: Sequence[Any], first_row: int
+    result: Recount,
+    name: str,
+    columns: Sequence[str],
+    published: Sequence[Any],
+    own: Sequence[Any],
+    *,
+    first_row: int = 1,
+    inexact: Sequence[str] = (),
 ) -> None:
     if len(published) != len(own):
         result.miss(name, f"{len(published)} rows published, {len(own)} recounted")
     for number, (first, second) in enumerate(zip(published, own, strict=False), first_row):
-        if len(first) != len(second):
+        if not len(first) == len(second) == len(columns):
             result.miss(f"{name} row {number}", "another number of columns")
             continue
-        for column, one, other in zip(COLUMNS, first, second, strict=True):
-            result.compare(f"{name} row {number}, {column.name}", one, other)
+        for column, one, other in zip(columns, first, second, strict=True):
+            place = f"{name} row {number}, {column}"
+            result.compare(place, one, other, rounded=column in inexact)
 
 
 def recount_lines(results: dict[str, Recount]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from beforehand.clock import instant_key
-from beforehand.publish.fold import LeagueFold
+from beforehand.publish.fold import LeagueFold, Settled
 from beforehand.records.forecast import Answer, Cell, Missing, Stated
 from beforehand.records.question import Question
 from beforehand.records.run import Roster
@@ -18,12 +18,14 @@ from beforehand.scoring.exact import Grid, decimal_places, mean, median
 
 STATUSES = {
     "counted": "the question is resolved yes or no and the forecast counts",
-    "open": "the question is not resolved yet",
+    "open": "the book holds no outcome of the question",
     "void": "the question was resolved to neither yes nor no: it scores nobody",
     "missing": "the forecaster stated no probability; `why` holds the reason",
+    "after_outcome": "the answer was sealed after the question's outcome",
     "late": "the answer was sealed after the run's deadline",
     "not_counted": "another answer of this forecaster counts by the declared rule",
     "not_on_roster": "the run's roster does not expect this forecaster",
+    "not_asked": "the run did not ask this question",
     "uncounted_run": "the run was declared as not counted",
 }
 
@@ -35,9 +37,11 @@ class Row:
     `line` is the book line it stands in, `cell` its place there from 0. A
     derived forecast has no cell: `line` is the snapshot or the run it was
     computed from. `p` is the text as given, `units` the grid point that is
-    scored; `crowd_units` the crowd at the forecast's own time; `others_units`
-    the median of the `others_n` stated forecasts of everybody else on the same
-    event.
+    scored; `crowd_units` the market's price in the run's snapshot. On the same
+    event there are `others_n` stated forecasts of everybody else:
+    `others_units` is their median, `others_loss` the mean of their losses in
+    squared grid steps, None while there is no outcome. `sealed_at` is the
+    time of the line, and empty where a value was computed from many.
     """
 
     run: str
@@ -56,6 +60,7 @@ class Row:
     crowd_units: int | None
     others_units: int | None
     others_n: int
+    others_loss: Fraction | None
     outcome: str | None
     resolution_line: int | None
     resolved_on: str
@@ -96,7 +101,7 @@ class _RunRows:
         rows = [self._stated_row(*entry) for entry in entries]
         rows += self._derived_rows()
         places = {name: place for place, name in enumerate(self.questions)}
-        rows.sort(key=lambda row: places[row.question])
+        rows.sort(key=lambda row: places.get(row.question, len(places)))
         return rows
 
     def _crowds(self, quotes: Mapping[str, Quote]) -> dict[str, int]:
@@ -119,10 +124,8 @@ class _RunRows:
             if answer.run != self.run:
                 continue
             for place, cell in enumerate(cells or ()):
-                if cell.question not in self.questions:
-                    continue
                 forecast = cell.forecast()
-                status = self._status(answer, cell, roster, answered)
+                status = self._status(line, answer, cell, roster, answered)
                 if status == "":
                     answered.add((answer.forecaster, cell.question))
                 where = (line, place, answer.at)
@@ -132,13 +135,23 @@ class _RunRows:
         return entries
 
     def _status(
-        self, answer: Answer, cell: Cell, roster: Roster, answered: set[tuple[str, str]]
+        self,
+        line: int,
+        answer: Answer,
+        cell: Cell,
+        roster: Roster,
+        answered: set[tuple[str, str]],
     ) -> str:
         """Why a cell is out, or "": the first well-formed answer by the deadline counts."""
+        if cell.question not in self.questions:
+            return "not_asked"
         if not self.record.counted:
             return "uncounted_run"
         if instant_key(answer.at) > instant_key(roster.deadline):
             return "late"
+        settled = self.fold.settled.get(cell.question)
+        if settled is not None and _sealed_after(line, answer.at, settled):
+            return "after_outcome"
         if isinstance(cell.forecast(), Missing):
             return "missing"
         if answer.forecaster not in self.entry:
@@ -157,7 +170,7 @@ class _RunRows:
         forecast: Stated | Missing,
     ) -> Row:
         stated = forecast.probability if isinstance(forecast, Stated) else None
-        others = [value for name, value in self.stated[question] if name != forecaster]
+        others = [value for name, value in self.stated.get(question, ()) if name != forecaster]
         why = forecast.reason if isinstance(forecast, Missing) else ""
         kind = self.entry.get(forecaster, "accepted")
         return self._row(question, forecaster, kind, where, p, stated, others, status, why)
@@ -174,7 +187,7 @@ class _RunRows:
         status: str,
         why: str = "",
     ) -> Row:
-        record = self.questions[question][1]
+        record = self.fold.questions[question][1]
         settled = self.fold.settled.get(question)
         outcome = settled.outcome if settled else None
         if status == "":
@@ -198,6 +211,7 @@ class _RunRows:
             crowd_units=self.crowds.get(question),
             others_units=None if centre is None else self.grid.units(centre),
             others_n=len(others),
+            others_loss=self._mean_loss(others, outcome),
             outcome=outcome,
             resolution_line=settled.line if settled else None,
             resolved_on=settled.instant if settled else "",
@@ -205,11 +219,18 @@ class _RunRows:
             why=why,
         )
 
+    def _mean_loss(self, stated: list[Fraction], outcome: str | None) -> Fraction | None:
+        """The mean loss of stated probabilities, each on the grid; None while open or void."""
+        if outcome not in ("yes", "no"):
+            return None
+        grid, happened = self.grid, outcome == "yes"
+        return mean([grid.brier_units(grid.units(value), happened) for value in stated])
+
     # ---- derived forecasters
 
     def _derived_rows(self) -> list[Row]:
         rows = []
-        here = (self.line, None, self.record.at)
+        here = (self.line, None, "")
         snapshot = self.fold.snapshot_line(self.run)
         there = (snapshot, None, self.fold.snapshots[snapshot].at)
         status = "" if self.record.counted else "uncounted_run"
@@ -240,6 +261,14 @@ class _RunRows:
         settled = (self.fold.settled.get(name) for name in self.questions)
         outcomes = [held.outcome for held in settled if held and held.outcome != "void"]
         return mean([int(outcome == "yes") for outcome in outcomes])
+
+
+def _sealed_after(line: int, at: str, settled: Settled) -> bool:
+    """Whether a line comes after the outcome: in the book, or by the day or instant it happened."""
+    if line > settled.first_line:
+        return True
+    instant = settled.instant if "T" in settled.instant else f"{settled.instant}T00:00:00Z"
+    return instant_key(at) >= instant_key(instant)
 
 
 def question_title(record: Question) -> str:

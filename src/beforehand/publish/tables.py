@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 from beforehand.publish.fold import LeagueFold
 from beforehand.publish.leaderboard import loss, paired_gain
 from beforehand.publish.rows import STATUSES, Row
+from beforehand.records.codec import seal_text
 from beforehand.scoring.exact import Grid, decimal_places
 
 BRIER_PLACES = 8
@@ -46,6 +46,12 @@ def _gain(row: Row, grid: Grid) -> str | None:
     return None if gain is None else decimal_places(gain, BRIER_PLACES)
 
 
+def _others_brier(row: Row, grid: Grid) -> str | None:
+    if row.status != "counted" or row.others_loss is None:
+        return None
+    return decimal_places(row.others_loss / (grid.steps * grid.steps), BRIER_PLACES)
+
+
 COLUMNS = (
     Column("run", "string", "the run that asked", lambda r, g: r.run),
     Column("forecaster", "string", "who said it", lambda r, g: r.forecaster),
@@ -61,7 +67,9 @@ COLUMNS = (
            lambda r, g: r.line),
     Column("cell", "integer", "its place in that line's cells, from 0; empty for derived ones",
            lambda r, g: r.cell),
-    Column("sealed_at", "string", "that line's time, UTC", lambda r, g: r.sealed_at),
+    Column("sealed_at", "string",
+           "that line's time, UTC; empty where a value was computed from several lines",
+           lambda r, g: r.sealed_at or None),
     Column("p", "string", "probability of yes as stated, decimal text; empty where missing",
            lambda r, g: r.p or None),
     Column("p_scored", "string", "p on the declared grid, half to even",
@@ -82,8 +90,11 @@ COLUMNS = (
            lambda r, g: r.status),
     Column("why", "string", "reason of a missing answer", lambda r, g: r.why or None),
     Column("brier", "string", "(p_scored - outcome)^2, 0 to 1, exact; only where counted", _brier),
+    Column("others_brier", "string",
+           "mean Brier of everybody else's stated p on the event; only where counted",
+           _others_brier),
     Column("gain", "string",
-           "Brier of others_median minus brier: above 0 is better than the others", _gain),
+           "Brier of others_median minus brier: above 0 is better than their median", _gain),
 )  # fmt: skip
 
 
@@ -101,55 +112,58 @@ def forecasts_csv(cells: list[tuple[Any, ...]]) -> bytes:
     return out.getvalue().encode("utf-8")
 
 
-def write_sqlite(
-    cells: list[tuple[Any, ...]], board: dict[str, Any], fold: LeagueFold, path: Path
-) -> None:
-    """`league.sqlite`: forecasts, questions, resolutions, the board, the data dictionary."""
+def sqlite_tables(
+    cells: list[tuple[Any, ...]], board: dict[str, Any], fold: LeagueFold
+) -> dict[str, tuple[str, list[tuple[Any, ...]]]]:
+    """The tables of `league.sqlite`: by name the SQL of the columns, and the rows in order."""
     kinds = {"string": "TEXT", "integer": "INTEGER"}
-    listed = ", ".join(f'"{column.name}" {kinds[column.type]}' for column in COLUMNS)
+    return {
+        "forecasts": (", ".join(f'"{c.name}" {kinds[c.type]}' for c in COLUMNS), cells),
+        "questions": (
+            "question TEXT PRIMARY KEY, line INTEGER, cluster TEXT, source TEXT, type TEXT, "
+            "horizon TEXT, contract TEXT",
+            [
+                (name, line, q.cluster, q.source, q.type, q.horizon, seal_text(dict(q.contract)))
+                for name, (line, q) in fold.questions.items()
+            ],
+        ),
+        "resolutions": (
+            "question TEXT PRIMARY KEY, line INTEGER, outcome TEXT, instant TEXT",
+            [(name, s.line, s.outcome, s.instant) for name, s in fold.settled.items()],
+        ),
+        "leaderboard": (
+            "rank INTEGER, forecaster TEXT PRIMARY KEY, kind TEXT, n_counted INTEGER, "
+            "clusters INTEGER, coverage TEXT, brier TEXT, gain TEXT, gain_low TEXT, "
+            "gain_high TEXT, why_unranked TEXT",
+            [_board_row(entry) for entry in board["forecasters"]],
+        ),
+        "dictionary": (
+            "name TEXT, type TEXT, meaning TEXT",
+            [(column.name, column.type, column.meaning) for column in COLUMNS],
+        ),
+    }
+
+
+def _board_row(entry: dict[str, Any]) -> tuple[Any, ...]:
+    gain = entry["gain"]
+    return (
+        *(entry[key] for key in ("rank", "forecaster", "kind", "n_counted", "clusters")),
+        entry["coverage"],
+        entry["brier"]["mean"],
+        *(gain[key] for key in ("mean", "low", "high")),
+        entry["why_unranked"] or None,
+    )
+
+
+def write_sqlite(tables: dict[str, tuple[str, list[tuple[Any, ...]]]], path: Path) -> None:
+    """Write the tables of `sqlite_tables` as one SQLite file."""
     base = sqlite3.connect(path)
     try:
-        base.execute(f"CREATE TABLE forecasts ({listed})")
-        marks = ", ".join("?" * len(COLUMNS))
-        base.executemany(f"INSERT INTO forecasts VALUES ({marks})", cells)  # noqa: S608 - own names
-        base.execute(
-            "CREATE TABLE questions (question TEXT PRIMARY KEY, line INTEGER, cluster TEXT, "
-            "source TEXT, type TEXT, horizon TEXT, contract TEXT)"
-        )
-        base.executemany(
-            "INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                (name, line, q.cluster, q.source, q.type, q.horizon, json.dumps(dict(q.contract)))
-                for name, (line, q) in fold.questions.items()
-            ),
-        )
-        base.execute(
-            "CREATE TABLE resolutions (question TEXT PRIMARY KEY, line INTEGER, outcome TEXT, "
-            "instant TEXT)"
-        )
-        base.executemany(
-            "INSERT INTO resolutions VALUES (?, ?, ?, ?)",
-            ((name, s.line, s.outcome, s.instant) for name, s in fold.settled.items()),
-        )
-        base.execute(
-            "CREATE TABLE leaderboard (rank INTEGER, forecaster TEXT PRIMARY KEY, kind TEXT, "
-            "n_counted INTEGER, clusters INTEGER, coverage TEXT, brier TEXT, gain TEXT, "
-            "gain_low TEXT, gain_high TEXT, why_unranked TEXT)"
-        )
-        base.executemany(
-            "INSERT INTO leaderboard VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (e["rank"], e["forecaster"], e["kind"], e["n_counted"], e["clusters"],
-                 e["coverage"], e["brier"]["mean"], e["gain"]["mean"], e["gain"]["low"],
-                 e["gain"]["high"], e["why_unranked"] or None)
-                for e in board["forecasters"]
-            ),
-        )  # fmt: skip
-        base.execute("CREATE TABLE dictionary (name TEXT, type TEXT, meaning TEXT)")
-        base.executemany(
-            "INSERT INTO dictionary VALUES (?, ?, ?)",
-            ((column.name, column.type, column.meaning) for column in COLUMNS),
-        )
+        for name, (columns, rows) in tables.items():
+            base.execute(f"CREATE TABLE {name} ({columns})")
+            if rows:
+                marks = ", ".join("?" * len(rows[0]))
+                base.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)  # noqa: S608
         base.commit()
     finally:
         base.close()

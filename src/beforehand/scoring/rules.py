@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -34,6 +34,7 @@ from beforehand.scoring.exact import Grid
 from beforehand.scoring.logarithms import BITS, logarithm, logarithms
 
 Rule = Literal["brier", "log", "spherical"]
+RULES: tuple[Rule, ...] = ("brier", "log", "spherical")
 Counts = NDArray[np.int64]
 """How often each pair occurred, [2, steps + 1]: outcome no or yes, then grid point."""
 
@@ -244,7 +245,3 @@ def _frozen(table: LossTable) -> LossTable:
     table.losses.setflags(write=False)
     table.limbs.setflags(write=False)
     return table
-
-
-RULES: tuple[Rule, ...] = ("brier", "log", "spherical")
-LossOf = Callable[[int, bool], float]

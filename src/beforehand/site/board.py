@@ -90,8 +90,8 @@ def board_facts(catalogue: Catalogue) -> list[tuple[str, str, str]]:
     return [
         (count(len(people)), "forecasters", f"{count(ranked)} ranked"),
         (count(board["rounding"]["stated"]), "stated forecasts", "each in a sealed line"),
-        (count(board["questions"]), "events", f"from {count(len(catalogue.siblings))} questions"),
-        (count(board["questions_resolved"]), "resolved and scored", f"as of {board['as_of']}"),
+        (count(board["events"]), "events", f"from {count(len(catalogue.siblings))} questions"),
+        (count(board["events_resolved"]), "resolved and scored", f"as of {board['as_of']}"),
     ]
 
 
@@ -114,6 +114,8 @@ def board_row(entry: dict[str, Any], catalogue: Catalogue, axis: Axis) -> dict[s
         "gain_interval": "the same throughout"
         if gain["identical"]
         else interval_text(gain, signs=True),
+        "others_brier": number(entry["others_brier"]),
+        "average": signed(entry["gain_on_average"]["mean"]),
         "bar": gain_bar(entry, axis),
     }
 

@@ -78,6 +78,7 @@ class GainBar:
     high: float
     outside: int
     tone: str
+    usual: float
 
 
 def gain_axis(entries: Iterable[dict[str, Any]], left: float, right: float) -> Axis:
@@ -104,8 +105,22 @@ def gain_bar(entry: dict[str, Any], axis: Axis) -> GainBar | None:
         low=axis.at(low),
         high=axis.at(high),
         outside=axis.outside(mean),
-        tone="good" if low > 0 else "bad" if high < 0 else "even",
+        tone=_tone(entry["gain_on_average"]),
+        usual=axis.at(mean - float(entry["gain_on_average"]["mean"])),
     )
+
+
+def _tone(estimate: dict[str, Any]) -> str:
+    """Good or bad only against the average of the others, whose gain is 0 in expectation.
+
+    A median of many beats most of its members, so a gain over it is below 0
+    for one who is no different from the others.
+    """
+    if estimate["low"] is None:
+        return "even"
+    if float(estimate["low"]) > 0:
+        return "good"
+    return "bad" if float(estimate["high"]) < 0 else "even"
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,7 @@ def _scores(entry: dict[str, Any] | None) -> list[dict[str, str]]:
     rows = (
         ("brier", "Brier, each question once", False),
         ("gain", "Gain over the others’ median", True),
+        ("gain_on_average", "Gain over the others’ average", True),
         ("gain_on_crowd", "Gain over the crowd, market events", True),
     )
     table = []

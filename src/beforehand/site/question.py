@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from beforehand.publish.leaderboard import OUT
+from beforehand.publish.leaderboard import IN
 from beforehand.site.cards import PLACEHOLDERS, Card
 from beforehand.site.catalogue import Catalogue, Shown
 from beforehand.site.charts import STRIP, dot_strip
@@ -48,7 +48,7 @@ def _in_run(run: str, card: Card, shown: list[Shown], catalogue: Catalogue) -> d
                 float(catalogue.grid.probability(item.row.units or 0)),
                 item.row.forecaster,
                 item.stated,
-                item.row.status in OUT,
+                item.row.status not in (*IN, "missing"),
             )
             for item in given
         ]

@@ -84,11 +84,6 @@ def recognise(
         role = _ROLES.get(plain_name(name))
         if role is not None and role not in chosen and place not in places.values():
             candidates.setdefault(role, []).append(place)
-    if not candidates and not places and any(_NUMBER.fullmatch(name) for name in header):
-        raise FormatError(
-            f"{where}, row 1: {shown(header[0])} and the rest look like data; the line with the "
-            f"column names is missing; put {','.join(REQUIRED)} above it"
-        )
     for role, found in candidates.items():
         if len(found) > 1:
             first, second = (header[place] for place in found[:2])
@@ -98,6 +93,11 @@ def recognise(
             )
         places[role] = found[0]
     for role in REQUIRED:
+        if role not in places and any(_NUMBER.fullmatch(name) for name in header):
+            raise FormatError(
+                f"{where}, row 1: {_listed(header)} look like data; the line with the column "
+                f"names is missing: put {','.join(REQUIRED)} above it"
+            )
         if role not in places:
             raise FormatError(
                 f"{where}, row 1: no column for the {role}; known names are "

@@ -73,7 +73,7 @@ class Faults:
 
     def __init__(self, name: str, rows: int, place: Callable[[int], str]) -> None:
         self._name = name
-        self._place = place
+        self.place = place
         self._codes = np.zeros(rows, dtype=np.uint16)
         self._kinds: list[tuple[str, str, Say]] = []
 
@@ -96,21 +96,21 @@ class Faults:
         left = []
         for code, (reason, _, _) in enumerate(self._kinds, start=1):
             rows = np.flatnonzero(self._codes == code)
-            first = tuple(self._place(int(row)) for row in rows[:FIRST_ROWS])
+            first = tuple(self.place(int(row)) for row in rows[:FIRST_ROWS])
             left.append(LeftOut(reason, len(rows), first, self._message(int(rows[0]))))
         return tuple(left)
 
     def _message(self, row: int) -> str:
         _, column, say = self._kinds[self._codes[row] - 1]
         where = f", column {column!r:.80}" if column else ""
-        return f"{self._name}, {self._place(row)}{where}: {say(row)}"
+        return f"{self._name}, {self.place(row)}{where}: {say(row)}"
 
 
 def shown(value: Any) -> str:
     """A value in a message: its repr, cut after 40 characters.
 
     >>> shown("7" * 50)[-6:]
-    "77..."
+    '777...'
     """
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."

@@ -27,7 +27,7 @@ class Limits:
     rows: int = 50_000_000
     columns: int = 1_000
     line_bytes: int = 1 << 20
-    text_chars: int = 1_000
+    text_bytes: int = 10_000
 
 
 LIMITS = Limits()

@@ -1,0 +1,191 @@
+"""The counting loops, compiled where numba is installed (the extra `[fast]`).
+
+Nothing else depends on numba: it is imported at the first large tally, and
+what it counts is the same whole numbers as the numpy form, so no result
+depends on it. The loops release Python's lock, and plain threads share the
+rows; each counts into a table of its own, and whole numbers add in any order.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from beforehand.errors import FormatError
+from beforehand.scoring.columns import CHUNK, outside
+
+WORTH_ROWS = 1 << 21
+"""Below this many rows numpy is done before numba has compiled (half a second)."""
+
+MAX_THREADS = 64
+_WORDS = 1 << 16
+_STRETCH = 1 << 30
+_MAX_TABLES = 1 << 27
+
+
+@lru_cache(maxsize=1)
+def _numba() -> Any | None:
+    try:
+        return importlib.import_module("numba")
+    except ImportError:
+        return None
+
+
+def available() -> bool:
+    """True where numba can be imported."""
+    return _numba() is not None
+
+
+def wanted(rows: int, use_fast: bool | None) -> bool:
+    """Whether to take the compiled loop; FormatError where it is asked for and not there.
+
+    >>> wanted(1000, None), wanted(10**9, False)
+    (False, False)
+    """
+    if use_fast is None:
+        return rows >= WORTH_ROWS and available()
+    if use_fast and not available():
+        raise FormatError("numba is not installed; it comes with the extra [fast]")
+    return use_fast
+
+
+def _packed_loop(words: NDArray[np.uint16], table: NDArray[np.uint32]) -> None:
+    """Count each of 65,536 words; the table is small so that it stays near the processor."""
+    for place in range(words.size):
+        table[words[place]] += 1
+
+
+def _spread_loop(table: NDArray[np.uint32], row: NDArray[np.int64]) -> None:
+    """Add words 2 * units + happened to [happened, units], and empty the table there."""
+    for units in range(row.shape[1]):
+        row[0, units] += table[2 * units]
+        row[1, units] += table[2 * units + 1]
+        table[2 * units] = 0
+        table[2 * units + 1] = 0
+
+
+def _rows_loop(
+    units: NDArray[Any], happened: NDArray[Any], index: NDArray[Any], counts: NDArray[np.int64]
+) -> int:
+    """Count rows into [index, happened, units]; the first row outside, or -1."""
+    for place in range(units.size):
+        u, y, f = units[place], happened[place], index[place]
+        inside = 0 <= u < counts.shape[2] and 0 <= y < 2 and 0 <= f < counts.shape[0]
+        if not inside:
+            return place
+        counts[f, y, u] += 1
+    return -1
+
+
+@lru_cache(maxsize=8)
+def _compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
+    numba = _numba()
+    compiled: Callable[..., Any] = loop if numba is None else numba.njit(nogil=True)(loop)
+    return compiled
+
+
+def count_packed(
+    words: NDArray[np.uint16],
+    offsets: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    threads: int = 2,
+) -> None:
+    """Add packed rows, `Tally.of_packed`'s, to `counts` int64 [forecasters, 2, steps + 1].
+
+    >>> counts = np.zeros((1, 2, 101), dtype=np.int64)
+    >>> count_packed(np.array([121, 121], dtype=np.uint16), np.array([0, 2]), counts)
+    >>> int(counts[0, 1, 60])
+    2
+    """
+    count, spread = _compiled(_packed_loop), _compiled(_spread_loop)
+    width = 2 * counts.shape[2]
+    words = np.ascontiguousarray(words)
+
+    def work(begin: int, end: int, first: NDArray[np.int64]) -> None:
+        table = np.zeros(_WORDS, dtype=np.uint32)
+        start, place = begin, int(np.searchsorted(offsets, begin, side="right")) - 1
+        while start < end:
+            stop = min(int(offsets[place + 1]), end)
+            # A forecaster whose rows began in an earlier share is added afterwards.
+            row = counts[place] if begin <= offsets[place] else first
+            for part in range(start, stop, _STRETCH):
+                count(words[part : min(part + _STRETCH, stop)], table)
+                spread(table, row)
+            start, place = stop, place + 1
+        if table.any():
+            bad = int(np.flatnonzero(words >= width)[0])
+            raise outside("packed", int(words[bad]), width - 1, bad)
+
+    shares = _shares(words.size, threads)
+    spare = np.zeros((len(shares), *counts.shape[1:]), dtype=np.int64)
+    _together([lambda s=share, k=k: work(*s, spare[k]) for k, share in enumerate(shares)])
+    for share, held in zip(shares, spare, strict=True):
+        place = int(np.searchsorted(offsets, share[0], side="right")) - 1
+        if share[0] < words.size and share[0] != offsets[place]:
+            counts[place] += held
+
+
+def count_rows(
+    units: NDArray[Any],
+    happened: NDArray[Any],
+    index: NDArray[Any],
+    counts: NDArray[np.int64],
+    threads: int = 2,
+) -> None:
+    """Add rows in any order to `counts` int64 [forecasters, 2, steps + 1].
+
+    >>> counts = np.zeros((1, 2, 101), dtype=np.int64)
+    >>> count_rows(np.array([60]), np.array([True]), np.array([0]), counts)
+    >>> int(counts[0, 1, 60])
+    1
+    """
+    count = _compiled(_rows_loop)
+    most = max(1, _MAX_TABLES // max(counts.nbytes, 1))
+    shares = _shares(units.size, min(threads, most))
+    tables = [counts, *(np.zeros_like(counts) for _ in shares[1:])]
+
+    def work(start: int, end: int, table: NDArray[np.int64]) -> None:
+        for begin in range(start, end, CHUNK):
+            part = slice(begin, min(begin + CHUNK, end))
+            held = [values[part].astype(np.int64) for values in (units, happened, index)]
+            bad = int(count(*held, table))
+            if bad >= 0:
+                raise _first_outside(held, counts.shape, bad, begin + bad)
+
+    _together([lambda s=share, t=t: work(*s, t) for share, t in zip(shares, tables, strict=True)])
+    for table in tables[1:]:
+        counts += table
+
+
+def _first_outside(
+    held: list[NDArray[Any]], shape: tuple[int, ...], place: int, row: int
+) -> FormatError:
+    forecasters, _, width = shape
+    names = (("units", width - 1), ("happened", 1), ("forecaster_index", forecasters - 1))
+    for values, (name, most) in zip(held, names, strict=True):
+        if not 0 <= values[place] <= most:
+            return outside(name, int(values[place]), most, row)
+    raise AssertionError("a row was called outside and is not")
+
+
+def _shares(rows: int, threads: int) -> list[tuple[int, int]]:
+    """`rows` cut into one stretch a thread."""
+    if not 1 <= threads <= MAX_THREADS:
+        raise FormatError(f"1 to {MAX_THREADS} threads, not {threads}")
+    return [(rows * k // threads, rows * (k + 1) // threads) for k in range(threads)]
+
+
+def _together(tasks: list[Callable[[], None]]) -> None:
+    """Run the tasks in threads; the error of the earliest one that failed is raised."""
+    if len(tasks) == 1:
+        tasks[0]()
+        return
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        for done in [pool.submit(task) for task in tasks]:
+            done.result()
