@@ -40,11 +40,12 @@ def instant_text(moment: datetime) -> str:
     >>> instant_text(instant_key("2026-01-05T12:00:00.500Z"))
     '2026-01-05T12:00:00.500000Z'
     """
-    if moment.tzinfo is None:
+    if moment.utcoffset() is None:
         raise FormatError(f"{moment!r} has no time zone; give an aware datetime")
-    moment = moment.astimezone(UTC)
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{text}.{moment.microsecond:06d}Z" if moment.microsecond else f"{text}Z"
+    try:
+        return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+    except OverflowError:
+        raise FormatError(f"{moment!r} is no year of four digits in UTC") from None
 
 
 class Clock(Protocol):
@@ -82,8 +83,13 @@ class SimulatedClock:
             self._write(start)
 
     def now(self) -> str:
-        text = self._path.read_text(encoding="ascii").strip()
-        instant_key(text)
+        try:
+            text = self._path.read_text(encoding="ascii").strip()
+            instant_key(text)
+        except (FormatError, UnicodeDecodeError) as error:
+            raise FormatError(
+                f"{self._path} does not hold the simulated time: {error}; put an instant there"
+            ) from None
         return text
 
     def step_to(self, instant: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import polars as pl
 
 from beforehand.errors import FormatError
 from beforehand.sources.faults import Faults
+from beforehand.sources.jsontext import decode_text
 from beforehand.sources.sheet import LIMITS, NESTED, Limits, Sheet, check_size
 
 _BOM = b"\xef\xbb\xbf"
@@ -79,40 +79,14 @@ def _taker(columns: dict[str, list[str]], height: int) -> Callable[[Any], list[p
     return take
 
 
-class _TwiceError(ValueError):
-    """A key that stands twice in one object."""
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    built = dict(pairs)
-    if len(built) != len(pairs):
-        raise _TwiceError
-    return built
-
-
-class _Number(str):
-    """A number as its text."""
-
-    __slots__ = ()
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_float=_Number, parse_int=_Number, parse_constant=_Number
-)
-
-
 def _object(line: bytes, limits: Limits) -> dict[str, str] | str:
     """The cells of one line as text, or what is wrong with it."""
     if len(line) > limits.line_bytes:
         return f"{len(line)} bytes, over the limit of {limits.line_bytes} a line"
     try:
-        value = _DECODER.decode(line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        return f"not UTF-8 at byte {error.start}"
-    except _TwiceError:
-        return "one key stands twice in the object"
-    except (json.JSONDecodeError, RecursionError) as error:
-        return f"not JSON: {getattr(error, 'msg', 'nested too deeply')}"
+        value = decode_text(line, "")
+    except FormatError as error:
+        return str(error).removeprefix(": ").replace(" in line 1, column ", " at character ")
     if not isinstance(value, dict):
         return f"{type(value).__name__} where an object was expected"
     return {key: _cell(item) for key, item in value.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,26 @@ def read_bytes(path: Path, limits: Limits = LIMITS) -> bytes:
     return path.read_bytes()
 
 
+def read_unpacked(path: Path, limits: Limits = LIMITS) -> bytes:
+    """The whole file, unpacked where it is gzip: for files that are published packed.
+
+    FormatError where it is over the limit, packed or unpacked, or damaged.
+    """
+    data = read_bytes(path, limits)
+    if not data.startswith(GZIP):
+        return data
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        found = unpacker.decompress(data, limits.file_bytes)
+    except zlib.error as error:
+        raise FormatError(f"{path}: damaged gzip: {error}") from None
+    if unpacker.unconsumed_tail:
+        raise FormatError(f"{path}: unpacked over the limit of {limits.file_bytes} bytes")
+    if not unpacker.eof or unpacker.unused_data:
+        raise FormatError(f"{path}: gzip that is cut off, or with something after its end")
+    return found
+
+
 def check_file(path: Path, limits: Limits) -> None:
     """FormatError unless `path` is a file within the limit."""
     if not path.is_file():
@@ -97,6 +118,7 @@ def text_sheet(
     kind: str,
     place: Callable[[int], str],
     notes: Sequence[str] = (),
+    skipped: Sequence[LeftOut] = (),
 ) -> Sheet:
     """A sheet of text columns of one length, as an importer makes it.
 
@@ -113,4 +135,5 @@ def text_sheet(
         take=lambda places: [held[at] for at in places],
         place=place,
         notes=tuple(notes),
+        skipped=tuple(skipped),
     )
