@@ -92,7 +92,7 @@ cells = st.lists(
 )
 asked_questions = st.builds(
     lambda contract, more: {"question": question_id_of(contract), "contract": contract, **more},
-    st.dictionaries(words, words, max_size=4),
+    st.dictionaries(words, words, min_size=1, max_size=4),
     table({"cluster": words, "horizon": words, "source": names, "type": names}),
 )
 settled = {"question": questions, "instant": moments, "source": words, "final": words}

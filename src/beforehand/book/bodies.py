@@ -33,7 +33,10 @@ class SealedBody:
     content: bytes
 
     def data(self) -> bytes:
-        """The file's bytes: the format's name, the header as J, then the content."""
+        """The file's bytes: the format's name, the header as J, then the content.
+
+        FormatError for a salt or a header that `open_sealed` would refuse.
+        """
         if len(self.salt) != 2 * SALT_BYTES or any(c not in "0123456789abcdef" for c in self.salt):
             raise FormatError(f"a salt has {SALT_BYTES} bytes, in lower-case hex")
         header = seal_json(
@@ -45,6 +48,11 @@ class SealedBody:
                 "salt": self.salt,
             }
         )
+        if len(header) > MAX_HEADER_BYTES:
+            raise FormatError(
+                f"a header of {len(header)} bytes is over the limit of {MAX_HEADER_BYTES}: "
+                "shorten origin, run, forecaster or role"
+            )
         return SEALED_FORMAT.encode("ascii") + b"\n" + header + b"\n" + self.content
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, BinaryIO
 
-from beforehand.book.line import read_line
+from beforehand.book.line import read_stored
 from beforehand.book.tiles import TILE_WIDTH, tile_root
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
-from beforehand.records.codec import MAX_LINE_BYTES
+from beforehand.records.codec import BOOKKEEPING, MAX_LINE_BYTES, check_content, is_writable
 
 PIECE_LINES = 8 * TILE_WIDTH
 PIECE_BYTES = 1 << 23
@@ -24,7 +24,10 @@ BLOCK_BYTES = 1 << 16
 
 # Kinds whose lines the later steps of the recipe look at.
 _FACT_KINDS = frozenset(
-    ("league", "segment", "question", "roster", "run", "ask", "answer", "erased")
+    (
+        *("league", "segment", "question", "roster", "run", "ask", "answer"),
+        *("resolution", "correction", "erased"),
+    )
 )
 
 _TIME_OF_DAY = re.compile(r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?Z", re.ASCII)
@@ -34,8 +37,10 @@ _TIME_OF_DAY = re.compile(r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?Z", 
 class Piece:
     """What one run of lines says. `entries` and `leaves` hold 32 bytes a line.
 
-    `first_prev` is None where the first line cannot be read. `roots` are those
-    of its whole rows of TILE_WIDTH lines, where somebody has computed them.
+    `first_prev` is None where the first line cannot be read; `first_at` is
+    the time of line `first_at_n`, the first that has one. `roots` are those of
+    its whole rows of TILE_WIDTH lines, where somebody has computed them.
+    `odd_lines` hold what a writer refuses and J takes; `odd` is the first.
     """
 
     first_n: int
@@ -43,6 +48,7 @@ class Piece:
     first_prev: str | None = None
     last_link: str = ""
     first_at: str = ""
+    first_at_n: int = 0
     last_at: str = ""
     entries: list[bytes] = field(default_factory=list)
     leaves: list[bytes] = field(default_factory=list)
@@ -50,6 +56,8 @@ class Piece:
     findings: list[tuple[int, str, str]] = field(default_factory=list)
     facts: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
+    odd_lines: int = 0
+    odd: tuple[int, str] | None = None
 
 
 def check_piece(data: bytes, first_n: int) -> Piece:
@@ -70,7 +78,7 @@ def check_piece(data: bytes, first_n: int) -> Piece:
         entry(hashed)
         leaf(sha256(b"\x00" + hashed).digest())
         try:
-            value, seal, own_link = read_line(raw)
+            value, seal, own_link, known = read_stored(raw)
         except FormatError as error:
             note((n, "line", str(error)))
             link = None
@@ -105,7 +113,10 @@ def check_piece(data: bytes, first_n: int) -> Piece:
                 if back:
                     note((n, "at", f"{stored_at} is before {at} of an earlier line"))
                 at = str(stored_at)
-                piece.first_at = piece.first_at or at
+                if not piece.first_at:
+                    piece.first_at, piece.first_at_n = at, n
+        if not known and not is_writable(value):
+            _note_odd(piece, n, value)
         if not isinstance(kind, str):
             note((n, "kind", "the line has no kind"))
             continue
@@ -115,6 +126,20 @@ def check_piece(data: bytes, first_n: int) -> Piece:
     piece.lines = len(raws)
     piece.last_link, piece.last_at = link or "?", at
     return piece
+
+
+def seam_findings(piece: Piece, last_link: str, last_at: str) -> list[tuple[int, str, str]]:
+    """What is wrong where a piece meets the line before it, then what is wrong inside.
+
+    `last_link` is "?" where the line before has none that could be named.
+    """
+    found = []
+    if piece.first_prev is not None and last_link not in (piece.first_prev, "?"):
+        found.append((piece.first_n, "prev", "prev is not the link of the line before"))
+    if last_at and piece.first_at and instant_key(piece.first_at) < instant_key(last_at):
+        message = f"{piece.first_at} is before {last_at} of an earlier line"
+        found.append((piece.first_at_n, "at", message))
+    return found + piece.findings
 
 
 def row_roots(piece: Piece) -> list[bytes]:
@@ -145,9 +170,32 @@ def _short(value: dict[str, Any], key: str) -> str:
     return f"{value.get(key)!r:.70}"
 
 
+def _note_odd(piece: Piece, n: int, value: dict[str, Any]) -> None:
+    """Count a line that no writer of ours makes; the words are those of its refusal."""
+    try:
+        check_content({key: item for key, item in value.items() if key not in BOOKKEEPING})
+    except FormatError as error:
+        piece.odd_lines += 1
+        piece.odd = piece.odd or (n, str(error))
+
+
 def _fact(value: dict[str, Any]) -> dict[str, Any]:
-    """What the later steps need of a line: everything but its longest lists."""
-    return {key: item for key, item in value.items() if key not in ("cells", "quotes", "link")}
+    """What the later steps need of a line: everything but its longest lists.
+
+    Of an answer's cells, the questions on which it states a probability.
+    """
+    fact = {key: item for key, item in value.items() if key not in ("cells", "quotes", "link")}
+    if fact["kind"] == "answer":
+        fact["stated"] = stated_questions(value["cells"]) if "cells" in value else []
+    return fact
+
+
+def stated_questions(cells: Any) -> list[str] | None:
+    """The questions of the cells that state a probability; None where these are no cells."""
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
+        return None
+    stated = [cell.get("question") for cell in cells if "p" in cell]
+    return stated if all(isinstance(name, str) for name in stated) else None
 
 
 def cut_pieces(stream: BinaryIO, lines: int = PIECE_LINES) -> Iterator[tuple[int, int, bytes]]:

@@ -23,11 +23,16 @@ MAX_SIGNATURES = 64
 
 _ED25519 = b"\x01"
 _SIGNATURE_LINE = re.compile(r"— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})")
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _NAME = re.compile(r"[^\s+]+")
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 Signer = Callable[[bytes], bytes]
+
+
+def is_size(text: str) -> bool:
+    """Whether a text is a tree size as checkpoints spell it."""
+    return _SIZE.fullmatch(text) is not None
 
 
 def strict_base64(text: str) -> bytes:
@@ -75,10 +80,18 @@ class VerifierKey:
 
 
 def sign_note(text: str, key: VerifierKey, sign: Signer) -> str:
-    """`text` (ending in LF) as a signed note of one signature."""
+    """`text` (ending in LF) as a signed note of one signature; refused where none could open it."""
     if not text.endswith("\n"):
         raise FormatError("the text of a note must end with a line feed")
-    coded = base64.b64encode(key.key_id + sign(text.encode("utf-8"))).decode("ascii")
+    if _CONTROL.search(text):
+        raise FormatError("the text of a note cannot hold a control character")
+    if not _NAME.fullmatch(key.name):
+        raise FormatError(f"a key cannot have the name {key.name!r:.80}: no spaces and no plus")
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise FormatError("the text of a note holds a lone surrogate") from None
+    coded = base64.b64encode(key.key_id + sign(data)).decode("ascii")
     return f"{text}\n— {key.name} {coded}\n"
 
 
@@ -133,9 +146,12 @@ class Checkpoint:
     root: bytes
 
     def text(self) -> str:
-        """The note's text, three lines."""
+        """The note's text, three lines; FormatError where it would not be read back as this."""
         coded = base64.b64encode(self.root).decode("ascii")
-        return f"{self.origin}\n{self.size}\n{coded}\n"
+        text = f"{self.origin}\n{self.size}\n{coded}\n"
+        if Checkpoint.parse(text) != self:
+            raise FormatError(f"an origin is one line, and {self.origin!r:.80} is not")
+        return text
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:
@@ -145,7 +161,9 @@ class Checkpoint:
             raise FormatError("a checkpoint has three lines: origin, size, root")
         if not lines[0]:
             raise FormatError("the checkpoint names no origin")
-        if not _SIZE.fullmatch(lines[1]):
+        if "" in lines[3:-1]:
+            raise FormatError("the checkpoint has an empty line after its root")
+        if not is_size(lines[1]):
             raise FormatError(f"{lines[1]!r:.40} is not a tree size")
         root = strict_base64(lines[2])
         if len(root) != 32:

@@ -34,6 +34,7 @@ class DirectoryFolder:
         if not root.is_dir():
             raise FormatError(f"{root} is not a folder")
         self.root = root
+        self._plain: set[str] = set()
 
     def names(self) -> list[str]:
         found: list[str] = []
@@ -47,21 +48,42 @@ class DirectoryFolder:
 
     def has(self, name: str) -> bool:
         path = self.root / name
-        return path.is_file() and not path.is_symlink()
+        try:
+            plain = is_below(name) and path.is_file() and not path.is_symlink()
+        except OSError:  # a name that no file can have
+            return False
+        return plain and self._is_reached_plainly(name.rpartition("/")[0])
+
+    def _is_reached_plainly(self, name: str) -> bool:
+        """Whether no part of a folder's name is a link; looked at once."""
+        if name and name not in self._plain:
+            if (self.root / name).is_symlink():
+                return False
+            if not self._is_reached_plainly(name.rpartition("/")[0]):
+                return False
+            self._plain.add(name)
+        return True
 
     def path(self, name: str) -> Path:
         """The path on disk, for a reader in another process."""
         return self.root / name
 
     def open(self, name: str) -> BinaryIO:
-        path = self.root / name
-        if path.is_symlink() or not path.is_file():
+        if not self.has(name):
             raise FormatError(f"{name} is not a plain file")
-        return path.open("rb")
+        try:
+            return (self.root / name).open("rb")
+        except OSError as error:
+            raise FormatError(f"{name} cannot be read: {error.strerror}") from None
+
+
+def is_below(name: str) -> bool:
+    """Whether a name is that of a place below the folder, spelled the one way."""
+    return all(part not in ("", ".", "..") for part in name.split("/"))
 
 
 def _raise(error: OSError) -> None:
-    raise error
+    raise FormatError(f"{error.filename} cannot be read: {error.strerror}")
 
 
 def read_file(folder: Folder, name: str, limit: int) -> bytes:

@@ -1,26 +1,20 @@
-"""The inspection of one published league: its checkpoints, bodies, answers and operator."""
+"""The inspection of one published league: its checkpoints, answers and operator."""
 
 from __future__ import annotations
 
-import hashlib
-import tomllib
-from datetime import datetime
 from typing import Any
 
-from beforehand.book.bodies import MAX_BODY_BYTES, body_path, is_sealed, open_sealed
 from beforehand.book.checkpoint import MAX_NOTE_BYTES, Checkpoint, VerifierKey
+from beforehand.book.disclosure import Disclosure
 from beforehand.book.facts import Facts
 from beforehand.book.folder import Folder, hash_file, printable, read_file
 from beforehand.book.manifest import MANIFEST_PATH
 from beforehand.book.options import Options
 from beforehand.book.report import Report
 from beforehand.book.walk import ChainWalk, Pieces, TileCheck
-from beforehand.clock import instant_key
 from beforehand.errors import FormatError, IntegrityError
 
 MAX_CHECKPOINTS = 100_000
-MAX_DECLARED_BYTES = 256 << 10
-MAX_DOTS = 64
 KNOWN_KINDS = frozenset(
     {
         *("league", "segment", "question", "roster", "run", "snapshot", "ask", "answer"),
@@ -29,21 +23,15 @@ KNOWN_KINDS = frozenset(
     }
 )
 
+# Answers whose run names a roster on which their forecaster is not.
+UNEXPECTED_ANSWERS = """
+SELECT COUNT(*) FROM answer
+JOIN run ON run.n = (SELECT MIN(n) FROM run WHERE run.run = answer.run)
+LEFT JOIN seat ON seat.n = run.roster_line AND seat.forecaster = answer.forecaster
+WHERE seat.n IS NULL
+"""
+
 Notes = dict[str, tuple[Checkpoint, bytes]]
-
-
-def _due(due: str, as_of: datetime) -> bool:
-    try:
-        return bool(instant_key(due) <= as_of)
-    except FormatError:
-        return True
-
-
-def _few_dots(data: bytes) -> bytes:
-    """The data, unless a line has so many dots that the TOML reader would take very long."""
-    if any(line.count(b".") > MAX_DOTS for line in data.split(b"\n")):
-        raise FormatError(f"a line has more than {MAX_DOTS} dots")
-    return data
 
 
 class Inspection:
@@ -84,7 +72,9 @@ class Inspection:
         self._check_notes(notes, chain, key)
         self.options.progress(f"{entry['league']}: bodies and answers")
         summary = chain.summary()
-        summary.update(self._check_bodies())
+        base, book = self.base, self.book
+        disclosure = Disclosure(self.folder, base, book, entry, self.facts, self.options, report)
+        summary.update(disclosure.check())
         summary.update(self._check_answers())
         summary.update(self._check_operator(chain, since, notes, latest))
         report.leagues[entry["league"]] = summary
@@ -164,6 +154,8 @@ class Inspection:
                     self.report.find(5, name, str(error))
             if point.origin != self.entry["origin"]:
                 self.report.find(5, name, f"is of the origin {point.origin!r:.80}")
+            if point.size == 0:
+                self.report.find(5, name, "covers 0 lines: such a checkpoint proves nothing")
             if point.size > chain.frontier.size:
                 message = f"covers {point.size} lines, the book has {chain.frontier.size}"
                 self.report.find(5, name, message)
@@ -177,121 +169,6 @@ class Inspection:
                 f"{self.entry['league']}: {beyond} lines beyond the last checkpoint: "
                 "chained, not yet signed"
             )
-
-    # ---- step 6
-
-    def _declared_rules(self) -> dict[str, str]:
-        """The due rule of each role, from the declaration the league line names."""
-        sha256 = (self.facts.league or {}).get("declaration_sha256")
-        if not isinstance(sha256, str) or not self.folder.has(f"{self.base}/{body_path(sha256)}"):
-            self.report.find(6, f"{self.book} line 1", "the declaration is not among the bodies")
-            return {}
-        try:
-            data = read_file(self.folder, f"{self.base}/{body_path(sha256)}", MAX_DECLARED_BYTES)
-            declared = tomllib.loads(_few_dots(data).decode("utf-8"))
-        except (FormatError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            self.report.find(6, f"{self.base}/{body_path(sha256)}", f"is no declaration: {error}")
-            return {}
-        rules = declared.get("bodies", {})
-        if not isinstance(rules, dict):
-            return {}
-        return {str(role): str(rule) for role, rule in rules.items()}
-
-    def _check_bodies(self) -> dict[str, Any]:
-        rules = self._declared_rules()
-        as_of = instant_key(self.options.as_of)
-        counts = {"bodies": 0, "bodies_embargoed": 0, "bodies_private": 0, "bodies_erased": 0}
-        query = "SELECT n, at, kind, role, sha256, due, run, forecaster FROM body ORDER BY n, role"
-        for n, at, _, role, sha256, due, run, forecaster in self.facts.rows(query):
-            place = f"{self.book} line {n}, body {role}"
-            self._check_due(place, rules.get(role, "line"), at, due, run)
-            if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
-                self.report.find(6, place, f"{sha256!r:.80} is not a SHA-256")
-                continue
-            path = f"{self.base}/{body_path(sha256)}"
-            if self.folder.has(path):
-                first = self.facts.one("SELECT n FROM checked WHERE sha256 = ?", (sha256,))
-                if first is None:
-                    counts["bodies"] += 1
-                    self.facts.base.execute("INSERT INTO checked VALUES (?, ?)", (sha256, n))
-                    self._check_present(path, place, sha256, role, rules, (n, run, forecaster))
-                elif rules.get(role, "line") != "line":
-                    self.report.find(
-                        6, place, f"its withheld body was named before, at line {first}"
-                    )
-            elif self.facts.one("SELECT n FROM erased WHERE sha256 = ?", (sha256,)) is not None:
-                counts["bodies_erased"] += 1
-            elif due is None:
-                counts["bodies_private"] += 1
-            elif _due(due, as_of):
-                message = f"was due at {due} and is missing ({path})"
-                self.report.find(6, place, message)
-            else:
-                counts["bodies_embargoed"] += 1
-        prefix = f"{self.base}/bodies/"
-        for name in self.folder.names():
-            if name.startswith(prefix):
-                sha256 = name.rpartition("/")[2]
-                named = self.facts.one("SELECT n FROM body WHERE sha256 = ?", (sha256,))
-                if named is None or name != f"{self.base}/{body_path(sha256)}":
-                    self.report.find(6, printable(name), "is a body that no line names")
-        return counts
-
-    def _check_due(self, place: str, rule: str, at: str, due: str | None, run: str) -> None:
-        if rule == "never":
-            wanted = None
-        elif rule == "deadline":
-            wanted = self.facts.deadline(run)
-            if wanted is None:
-                self.report.find(
-                    6, place, f"is due at the deadline of {run!r:.80}, which has no roster"
-                )
-                return
-        elif rule == "line":
-            wanted = at
-        else:
-            self.report.find(6, place, f"the declared rule {rule!r:.40} is none of this version's")
-            return
-        if due != wanted:
-            self.report.find(6, place, f"is due at {due}, by the declared rule at {wanted}")
-
-    def _check_present(
-        self,
-        path: str,
-        place: str,
-        sha256: str,
-        role: str,
-        rules: dict[str, str],
-        owner: tuple[int, str, str],
-    ) -> None:
-        n, run, forecaster = owner
-        try:
-            data = read_file(self.folder, path, MAX_BODY_BYTES)
-        except FormatError as error:
-            self.report.find(6, path, str(error))
-            return
-        hashed = hashlib.sha256(data).hexdigest()
-        if hashed != sha256:
-            self.report.find(6, path, f"hashes to {hashed}; named at {place}")
-            return
-        if rules.get(role, "line") == "line":
-            return
-        if not is_sealed(data):
-            self.report.find(6, path, f"is withheld by rule and carries no salt; named at {place}")
-            return
-        try:
-            body = open_sealed(data)
-        except FormatError as error:
-            self.report.find(6, path, str(error))
-            return
-        wanted = (self.entry["origin"], run, forecaster, role)
-        if (body.origin, body.run, body.forecaster, body.role) != wanted:
-            self.report.find(6, path, f"its header is not of {place}")
-        first = self.facts.one("SELECT n FROM salt WHERE salt = ?", (body.salt,))
-        if first is not None:
-            self.report.find(6, path, f"its salt was used before, at line {first}")
-        else:
-            self.facts.base.execute("INSERT INTO salt VALUES (?, ?)", (body.salt, n))
 
     # ---- step 7
 
@@ -307,6 +184,12 @@ class Inspection:
         )
         for n, run in late:
             self.report.find(7, f"{self.book} line {n}", f"the run {run!r:.80} has no roster")
+        unexpected = self.facts.one(UNEXPECTED_ANSWERS)
+        if unexpected:
+            self.report.notes.append(
+                f"{self.entry['league']}: {unexpected} answers of forecasters who are not on the "
+                "roster of their run: kept, never counted"
+            )
         self._check_asks_files()
         asked = "SELECT COUNT(*) FROM ask"
         open_asks = f"{asked} LEFT JOIN answer ON ask.n = answer.ask_line WHERE answer.n IS NULL"
@@ -360,7 +243,7 @@ class Inspection:
             report.find(8, f"{label}: --since", f"is not a checkpoint of {entry['origin']}")
         else:
             self._check_since(chain, since)
-        times = {str(segment.get("time")) for segment in self.facts.segments}
+        times = self.facts.times.copy()
         time = times.pop() if len(times) == 1 else "mixed" if times else "not declared"
         if time != "live":
             report.notes.append(

@@ -16,20 +16,23 @@ from typing import Any
 from beforehand.errors import FormatError
 from beforehand.records.codec import (
     BOOKKEEPING,
+    MAX_INTEGER,
     MAX_LINE_BYTES,
     _scan_once,
     _seal_text_fast,
     check_content,
     decode_json,
     digest,
+    is_writable,
     seal_json,
 )
 
 # Templates of J by the keys of short flat lines: the whole line, its content,
-# and which values are the content's.
+# which values are the content's, and which of these are numbers.
 FLAT_BYTES = 4096
 MAX_TEMPLATES = 256
-_TEMPLATES: dict[tuple[str, ...], tuple[str, str, Callable[[tuple[Any, ...]], Any]]] = {}
+_Template = tuple[str, str, Callable[[tuple[Any, ...]], Any], tuple[int, ...]]
+_TEMPLATES: dict[tuple[str, ...], _Template] = {}
 
 
 @dataclass(frozen=True)
@@ -70,23 +73,32 @@ def read_line(raw: bytes) -> tuple[dict[str, Any], str, str]:
     Any JSON spelling is accepted; what J makes of it is hashed. FormatError
     says why a line cannot be read.
     """
+    value, seal, link, _ = read_stored(raw)
+    return value, seal, link
+
+
+def read_stored(raw: bytes) -> tuple[dict[str, Any], str, str, bool]:
+    """What `read_line` gives, and whether the line is one of many that are known to be writable.
+
+    False says nothing: `is_writable` has to look.
+    """
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"not UTF-8 at byte {error.start}") from None
     found = _read_canonical(raw, text)
     if found is not None:
-        value, content, linked = found
-        return value, digest(content), digest(linked)
+        value, content, linked, known = found
+        return value, digest(content), digest(linked), known
     value = decode_json(raw)
     if not isinstance(value, dict):
         raise FormatError("a line must be an object")
     seal = digest(seal_json({k: v for k, v in value.items() if k not in BOOKKEEPING}))
     link = digest(seal_json({k: v for k, v in value.items() if k != "link"}))
-    return value, seal, link
+    return value, seal, link, False
 
 
-def _read_canonical(raw: bytes, text: str) -> tuple[dict[str, Any], bytes, bytes] | None:
+def _read_canonical(raw: bytes, text: str) -> tuple[dict[str, Any], bytes, bytes, bool] | None:
     """The object, J(content) and J(line without link) of a line that is J itself.
 
     The fast way in for what we store. The comparison with J refuses at once
@@ -99,25 +111,29 @@ def _read_canonical(raw: bytes, text: str) -> tuple[dict[str, Any], bytes, bytes
             return None
         flat = len(raw) < FLAT_BYTES and raw.find(b"{", 1) < 0 and raw.find(b"\\") < 0
         cut = _fill(raw, text, value) if flat else None
-        if cut is None and _seal_text_fast(value) == text:
+        if cut is not None:
+            return value, *cut, True
+        if _seal_text_fast(value) == text:
             cut = _cut(raw, value)
             if flat and cut is not None:
                 _learn(value)
     except (StopIteration, ValueError, RecursionError, FormatError):
         return None
-    return None if cut is None else (value, *cut)
+    return None if cut is None else (value, *cut, False)
 
 
 def _learn(value: dict[str, Any]) -> None:
-    """Keep the templates of a flat line that is J, for the lines with the same keys."""
-    if len(_TEMPLATES) < MAX_TEMPLATES and all(type(item) in (str, int) for item in value.values()):
+    """Keep the templates of a flat writable line that is J, for the lines with the same keys."""
+    plain = all(type(item) in (str, int) for item in value.values())
+    if plain and len(_TEMPLATES) < MAX_TEMPLATES and is_writable(value):
         parts = [
             f'"{key}": '.replace("%", "%%") + ('"%s"' if type(item) is str else "%s")
             for key, item in value.items()
         ]
         own = [place for place, key in enumerate(value) if key not in BOOKKEEPING]
         whole, content = ("{" + ", ".join(few) + "}" for few in (parts, [parts[i] for i in own]))
-        _TEMPLATES[tuple(value)] = whole, content, itemgetter(*own)
+        numbers = tuple(i for i in own if not parts[i].endswith('"'))
+        _TEMPLATES[tuple(value)] = whole, content, itemgetter(*own), numbers
 
 
 def _fill(raw: bytes, text: str, value: dict[str, Any]) -> tuple[bytes, bytes] | None:
@@ -126,15 +142,19 @@ def _fill(raw: bytes, text: str, value: dict[str, Any]) -> tuple[bytes, bytes] |
     Where a template filled with the line's own values gives the line, it is J:
     behind the same keys JSON read each value from what stands in its place. In
     quotes that is a string, and J prints one without escapes as it is; outside
-    quotes, a number as Python prints it, which is how J does.
+    quotes, a number as Python prints it, which is how J does. The keys being
+    good and the line short, only a number may be what is not written.
     """
     template = _TEMPLATES.get(tuple(value))
     if template is None:
         return None
-    whole, content, own = template
+    whole, content, own, numbers = template
     values = tuple(value.values())
     if whole % values != text:
         return None
+    for place in numbers:
+        if type(values[place]) is not int or abs(values[place]) > MAX_INTEGER:
+            return None
     start = raw.find(b'"link": "')
     end = raw.find(b'"', start + 9) + 3
     return (content % own(values)).encode("utf-8"), raw[:start] + raw[end:]

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from beforehand.book.checkpoint import Signer, VerifierKey, open_note, sign_note
+from beforehand.book.folder import is_below
 from beforehand.errors import FormatError
 from beforehand.records.codec import decode_json, digest, seal_json
 
@@ -47,8 +48,10 @@ def read_manifest(data: bytes) -> dict[str, Any]:
         raise FormatError("the manifest lists no leagues or no files")
     for entry in leagues:
         _check_keys(entry, ("league", "path", "origin", "key", "book_sha256", "root"), "leagues")
-        if type(entry.get("lines")) is not int:
-            raise FormatError("leagues: lines is not an integer")
+        if type(entry.get("lines")) is not int or entry["lines"] < 0:
+            raise FormatError("leagues: lines is not a number of lines")
+        if not is_below(entry["path"].removesuffix("/")):
+            raise FormatError(f"leagues: {entry['path']!r:.80} is no path below the public folder")
     for entry in files:
         _check_keys(entry, ("path", "sha256"), "files")
         if type(entry.get("bytes")) is not int or len(entry["sha256"]) != 64:

@@ -13,9 +13,9 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from beforehand.book.chain import Piece, check_piece, cut_pieces, row_roots
@@ -49,33 +49,111 @@ def _pieces_of_workers(
     folder: DirectoryFolder, name: str, count: int, context: BaseContext
 ) -> Iterator[tuple[Piece | None, bytes]]:
     """Hand out pieces, a few ahead of what is taken, and give the results in order."""
-    under_way: deque[tuple[Future[Piece] | None, bytes]] = deque()
+    under_way: deque[tuple[_Worker | None, bytes]] = deque()
     root = str(folder.root)
-    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_leave_interrupts)
+    workers: list[_Worker] = []
     try:
+        for _ in range(count):
+            workers.append(_Worker(name, context, [worker.pipe for worker in workers]))
         with folder.open(name) as stream:
             for offset, first_n, data in cut_pieces(stream):
-                job = None
+                worker = None
                 if first_n:
-                    job = pool.submit(_check_range, root, name, offset, len(data), first_n)
-                under_way.append((job, data))
+                    worker = min(workers, key=lambda each: each.owed)
+                    worker.give((root, name, offset, len(data), first_n))
+                under_way.append((worker, data))
                 if len(under_way) > 2 * count:
-                    yield _finished(under_way.popleft())
+                    yield _finished(under_way.popleft(), workers)
         while under_way:
-            yield _finished(under_way.popleft())
-    except BrokenProcessPool as error:
-        raise FormatError(f"{name} could not be checked: a worker died: {error}") from error
+            yield _finished(under_way.popleft(), workers)
     finally:
-        pool.shutdown(cancel_futures=True)
+        for worker in workers:
+            worker.end()
 
 
-def _finished(task: tuple[Future[Piece] | None, bytes]) -> tuple[Piece | None, bytes]:
-    job, data = task
-    return (None if job is None else job.result()), data
+class _Worker:
+    """A process that checks pieces, with a pipe of its own.
+
+    Nobody else holds the far end of the pipe, so a worker that dies, even
+    amid a message, is the end of the pipe and never a wait. `owed` pieces
+    are given and not come back.
+    """
+
+    def __init__(self, name: str, context: BaseContext, pipes: list[Connection]) -> None:
+        self.name = name
+        self.pipe, far = context.Pipe()
+        self.owed = 0
+        self.done: deque[Piece | BaseException] = deque()
+        inherited = [*pipes, self.pipe] if context.get_start_method() == "fork" else []
+        # mypy knows no Process of a context that is chosen at run time
+        self._process: BaseProcess = context.Process(  # type: ignore[attr-defined]
+            target=_check_ranges, args=(far, inherited), daemon=True
+        )
+        self._process.start()
+        far.close()
+
+    def give(self, task: tuple[str, str, int, int, int]) -> None:
+        """Ask for one piece; FormatError where the worker is gone."""
+        try:
+            self.pipe.send(task)
+        except OSError as error:
+            raise self._died() from error
+        self.owed += 1
+
+    def receive(self) -> None:
+        """Take one result, waiting for it; FormatError where the worker is gone."""
+        try:
+            self.done.append(self.pipe.recv())
+        except (EOFError, OSError) as error:
+            raise self._died() from error
+        self.owed -= 1
+
+    def _died(self) -> FormatError:
+        return FormatError(f"{self.name} could not be checked: a worker died")
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        self._process.kill()
+        self._process.join()
+        self.pipe.close()
+
+
+def _finished(
+    task: tuple[_Worker | None, bytes], workers: list[_Worker]
+) -> tuple[Piece | None, bytes]:
+    """The next piece; meanwhile results of every worker are taken, so that none has to wait."""
+    worker, data = task
+    if worker is None:
+        return None, data
+    while not worker.done:
+        ready = wait([each.pipe for each in workers if each.owed])
+        for each in workers:
+            if each.pipe in ready:
+                each.receive()
+    result = worker.done.popleft()
+    if isinstance(result, BaseException):
+        raise result
+    return result, data
+
+
+def _check_ranges(pipe: Connection, inherited: list[Connection]) -> None:
+    """In a worker: check what is asked for until nobody asks; Ctrl-C is for the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for other in inherited:
+        other.close()
+    while True:
+        try:
+            task = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send(_check_range(*task))
+        except Exception as error:
+            pipe.send(error)
 
 
 def _check_range(root: str, name: str, offset: int, size: int, first_n: int) -> Piece:
-    """In a worker: check the whole lines in a range of bytes of the book."""
+    """Check the whole lines in a range of bytes of the book."""
     with DirectoryFolder(Path(root)).open(name) as stream:
         stream.seek(offset)
         data = stream.read(size)
@@ -101,8 +179,3 @@ def _worker_context() -> BaseContext:
     """How workers start: forked where that is safe, that is on Linux with no other thread."""
     forks = sys.platform == "linux" and threading.active_count() == 1
     return multiprocessing.get_context("fork" if forks else "spawn")
-
-
-def _leave_interrupts() -> None:
-    """In a worker: Ctrl-C is for the parent, which then ends the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

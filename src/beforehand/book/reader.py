@@ -8,8 +8,10 @@ from pathlib import Path
 
 from beforehand.book.bodies import body_path
 from beforehand.book.chain import cut_pieces
+from beforehand.book.checkpoint import is_size
 from beforehand.book.tiles import TILE_WIDTH
 from beforehand.errors import FormatError, IntegrityError
+from beforehand.records.codec import is_digest
 
 BOOK_NAME = "book.jsonl"
 CHECKPOINTS_NAME = "checkpoints"
@@ -34,6 +36,8 @@ class BookReader:
 
     def read_body(self, sha256: str) -> bytes:
         """The bytes of a body; FormatError where it is not kept."""
+        if not is_digest(sha256):
+            raise FormatError(f"{sha256!r:.80} names no body: give a SHA-256 in lower-case hex")
         path = self.folder / body_path(sha256)
         if not path.is_file():
             raise FormatError(f"the body {sha256} is not kept in {self.folder}")
@@ -45,5 +49,10 @@ class BookReader:
     def checkpoints(self) -> dict[int, bytes]:
         """Every kept checkpoint by its size, smallest first."""
         folder = self.folder / CHECKPOINTS_NAME
-        found = {int(path.name): path.read_bytes() for path in folder.glob("[0-9]*")}
-        return dict(sorted(found.items()))
+        return {size: (folder / str(size)).read_bytes() for size in self.checkpoint_sizes()}
+
+    def checkpoint_sizes(self) -> list[int]:
+        """The size of every kept checkpoint, smallest first."""
+        folder = self.folder / CHECKPOINTS_NAME
+        names = [path.name for path in folder.glob("[0-9]*")]
+        return sorted(int(name) for name in names if is_size(name))

@@ -6,6 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_FINDINGS = 200
+MAX_WORDS = 1000
+
+
+def clipped(text: str, most: int = MAX_WORDS) -> str:
+    """A text of at most so many characters, the last a sign that more was there."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Report:
     def find(self, step: int, place: str, message: str) -> None:
         """Add a finding; past the limit only their number is kept."""
         if len(self.findings) < MAX_FINDINGS:
-            self.findings.append(Finding(step, place, message))
+            self.findings.append(Finding(step, clipped(place), clipped(message)))
         else:
             self.more_findings += 1
 

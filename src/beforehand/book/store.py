@@ -3,7 +3,7 @@
 Order on every append: bodies (file and folder synced), then the lines in one
 write, then the sync of the book, then the return. A line is in the book when
 its LF is; what stands after the last LF never was, and is cut off at the next
-opening. Nothing else is ever cut.
+opening, once the lines before it are found sound. Nothing else is ever cut.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from types import TracebackType
 from typing import Any, BinaryIO, Protocol, Self
 
 from beforehand.book.bodies import body_path, check_body
-from beforehand.book.chain import check_piece, cut_pieces
+from beforehand.book.chain import check_piece, cut_pieces, seam_findings
+from beforehand.book.checkpoint import Checkpoint
 from beforehand.book.line import Line, make_line
 from beforehand.book.reader import BOOK_NAME, CHECKPOINTS_NAME, BookReader
 from beforehand.book.tiles import TILE_WIDTH
@@ -25,8 +26,14 @@ from beforehand.book.tree import Frontier, line_leaf
 from beforehand.clock import instant_key
 from beforehand.errors import ConflictError, FormatError, IntegrityError
 from beforehand.records.codec import digest
+from beforehand.records.kinds import decode
+from beforehand.records.record import BodyRef, Unknown
+from beforehand.records.shape import Listed
 
 LOCK_NAME = "book.lock"
+PART_SUFFIX = ".part"
+
+_BODIES = Listed(BodyRef.shape, most=2000)
 
 
 class Store(Protocol):
@@ -52,46 +59,71 @@ class Store(Protocol):
 class FileStore(BookReader):
     """A book in a folder: `book.jsonl`, `bodies/`, `checkpoints/`, one lock.
 
-    Opening takes the lock for as long as the store lives: a second writer
-    waits `wait` seconds, then gets ConflictError. The whole chain is checked
-    at opening; a book that fails is never appended to.
+    Opening locks the book (and a lock file, for other programs to see) for as
+    long as the store lives: a second writer waits `wait` seconds, then gets
+    ConflictError. The whole chain is checked at opening, and the book against
+    its last checkpoint; one that fails is left as it is and never appended to.
     """
 
     def __init__(self, folder: Path, *, wait: float = 0.0) -> None:
         super().__init__(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _take_lock(folder / LOCK_NAME, wait)
+        fresh = _make_folder(folder)
+        until = time.monotonic() + wait
         self._file: BinaryIO | None = None
+        self._lock = _take_lock(folder / LOCK_NAME, until)
         try:
-            path = folder / BOOK_NAME
-            created = not path.exists()
-            self._file = path.open("r+b" if not created else "w+b", buffering=0)
-            if created:
-                sync_folder(folder)
-            self.cut = _cut_tail(self._file)
+            self._file = os.fdopen(_take_lock(folder / BOOK_NAME, until), "r+b", buffering=0)
             self._load()
+            self.cut = _cut_to(self._file, self._bytes)
+            _remove_parts(folder)
+            if self.size == 0:
+                for each in (folder, *(made.parent for made in fresh)):
+                    sync_folder(each)
         except BaseException:
             self.close()
             raise
 
     def _load(self) -> None:
-        """Check every line and take up the state: size, last link, last time, tree."""
-        self.size, self.last_link, self.last_at = 0, "", ""
+        """Check every whole line and take up the state: size, last link, last time, tree."""
+        self.size, self.last_link, self.last_at, self._bytes = 0, "", "", 0
         self._frontier = Frontier()
+        stamped = max(self.checkpoint_sizes(), default=0)
+        root = b""
         with (self.folder / BOOK_NAME).open("rb") as stream:
             for _, first_n, data in cut_pieces(stream, TILE_WIDTH):
+                if first_n == 0:
+                    break  # the tail
                 piece = check_piece(data, first_n)
-                if piece.first_prev != self.last_link:
-                    piece.findings.insert(0, (first_n, "prev", "prev is not the link before"))
-                if piece.findings:
-                    n, _, message = piece.findings[0]
+                for n, _, message in seam_findings(piece, self.last_link, self.last_at):
                     raise IntegrityError(f"{self.folder / BOOK_NAME} line {n}: {message}")
                 for leaf in piece.leaves:
                     self._frontier.append(leaf)
+                    if self._frontier.size == stamped:
+                        root = self._frontier.root()
                 self.size += piece.lines
+                self._bytes += len(data)
                 self.last_link = piece.last_link
                 self.last_at = piece.last_at or self.last_at
-        self._bytes = (self.folder / BOOK_NAME).stat().st_size
+        if stamped:
+            self._check_stamped(stamped, root)
+
+    def _check_stamped(self, size: int, root: bytes) -> None:
+        """IntegrityError unless the book goes on from its last checkpoint."""
+        path = self.folder / CHECKPOINTS_NAME / str(size)
+        if size > self.size:
+            raise IntegrityError(
+                f"{self.folder / BOOK_NAME} has {self.size} whole lines, and {path} was signed "
+                f"over {size}: put the whole book back before anything is appended"
+            )
+        try:
+            point = Checkpoint.parse(path.read_text("utf-8").rpartition("\n\n")[0] + "\n")
+        except (FormatError, UnicodeDecodeError):
+            return  # not a note of ours: the verification says what it is
+        if point.root != root:
+            raise IntegrityError(
+                f"the first {size} lines of {self.folder / BOOK_NAME} are not those that {path} "
+                "was signed over: put that book back before anything is appended"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -121,8 +153,9 @@ class FileStore(BookReader):
     ) -> list[Line]:
         """Append lines, their bodies first, with one sync; give the lines as stored.
 
-        All or, where the write fails, none: a failed write is cut back.
-        FormatError for content that must not be written, before anything is.
+        All or, where the write fails, none: a failed write is cut back, and
+        where that fails too, the store is closed. FormatError for content that
+        must not be written, before anything is.
         """
         if self._file is None:
             raise ConflictError("the book is closed")
@@ -135,17 +168,14 @@ class FileStore(BookReader):
         for number, content in enumerate(contents, self.size + 1):
             at = _check_time(content, at)
             line = make_line(content, number, prev)
+            _check_record(content)
             prev = line.link
             lines.append(line)
         given = {digest(data): data for data in bodies}
         self._check_bodies(lines, given)
         for sha256, data in given.items():
-            self._write_body(sha256, data)
-        self._write(b"".join(line.raw + b"\n" for line in lines))
-        for line in lines:
-            self._frontier.append(line_leaf(line.raw))
-        self.size += len(lines)
-        self.last_link, self.last_at = prev, at
+            write_synced(self.folder / body_path(sha256), data)
+        self._write(lines, at)
         return lines
 
     def _check_bodies(self, lines: Sequence[Line], given: dict[str, bytes]) -> None:
@@ -156,33 +186,47 @@ class FileStore(BookReader):
             if sha256 not in named:
                 raise FormatError(f"no line of this batch names the body {sha256}")
         for sha256 in named - given.keys():
-            if not (self.folder / body_path(sha256)).is_file():
-                raise FormatError(f"the body {sha256} is named and neither given nor kept")
+            self.read_body(sha256)
 
-    def _write_body(self, sha256: str, data: bytes) -> None:
-        path = self.folder / body_path(sha256)
-        if path.is_file() and path.stat().st_size == len(data):
-            return
-        write_synced(path, data)
-
-    def _write(self, data: bytes) -> None:
+    def _write(self, lines: Sequence[Line], at: str) -> None:
+        """Write and sync the lines and take up the state behind them, or leave both as before."""
         file = self._file
-        if file is None or not data:
+        if file is None or not lines:
             return
-        file.seek(self._bytes)
+        before = self._frontier, self.size, self.last_link, self.last_at, self._bytes
+        data = b"".join(line.raw + b"\n" for line in lines)
+        frontier = self._frontier.copy()
+        for line in lines:
+            frontier.append(line_leaf(line.raw))
         try:
+            file.seek(self._bytes)
             view = memoryview(data)
             while view:
                 view = view[file.write(view) :]
             os.fsync(file.fileno())
-        except OSError:
+            self._frontier, self.size = frontier, self.size + len(lines)
+            self.last_link, self.last_at = lines[-1].link, at
+            self._bytes += len(data)
+        except BaseException:
+            self._frontier, self.size, self.last_link, self.last_at, self._bytes = before
+            self._cut_back(file)
+            raise
+
+    def _cut_back(self, file: BinaryIO) -> None:
+        """Undo a write that failed; where that fails too, nothing more is appended."""
+        try:
             file.truncate(self._bytes)
             os.fsync(file.fileno())
+        except BaseException:
+            self.close()
             raise
-        self._bytes += len(data)
 
     def keep_checkpoint(self, size: int, note: bytes) -> None:
         """Keep a signed checkpoint; another note for the same size is never put in its place."""
+        if not 0 < size <= self.size:
+            raise FormatError(
+                f"a checkpoint of {size} lines says nothing of a book of {self.size}: not kept"
+            )
         path = self.folder / CHECKPOINTS_NAME / str(size)
         if not path.is_file():
             write_synced(path, note)
@@ -196,9 +240,16 @@ def _check_time(content: dict[str, Any], last_at: str) -> str:
     return str(at)
 
 
-def _take_lock(path: Path, wait: float) -> int:
+def _check_record(content: dict[str, Any]) -> None:
+    """FormatError for a line that its readers could not read: they would find it for ever."""
+    record = decode(content)
+    if isinstance(record, Unknown) and "bodies" in content:
+        _BODIES.check(content["bodies"], "bodies")
+
+
+def _take_lock(path: Path, until: float) -> int:
+    """The handle of a file that nobody else has locked; ConflictError where not in time."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    until = time.monotonic() + wait
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -212,34 +263,42 @@ def _take_lock(path: Path, wait: float) -> int:
             time.sleep(0.02)
 
 
-def _cut_tail(file: BinaryIO) -> int:
-    """Cut what stands after the last LF; how many bytes that was."""
+def _cut_to(file: BinaryIO, end: int) -> int:
+    """Cut what stands after the last whole line; how many bytes that was."""
     size = file.seek(0, os.SEEK_END)
-    end = size
-    while end > 0:
-        start = max(0, end - 65536)
-        file.seek(start)
-        place = file.read(end - start).rfind(b"\n")
-        if place >= 0:
-            end = start + place + 1
-            break
-        end = start
     if end < size:
         file.truncate(end)
         os.fsync(file.fileno())
     return size - end
 
 
+def _remove_parts(folder: Path) -> None:
+    """Remove what a killed writer left half written: no line names it."""
+    for pattern in ("bodies/*", CHECKPOINTS_NAME):
+        for part in folder.glob(f"{pattern}/.*{PART_SUFFIX}"):
+            part.unlink()
+
+
+def _make_folder(folder: Path) -> list[Path]:
+    """Make a folder and those above it; the fresh ones, innermost first."""
+    fresh = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return fresh
+
+
 def write_synced(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, and sync it and the folders that name it."""
-    fresh = [folder for folder in path.parents if not folder.exists()]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    fresh = _make_folder(path.parent)
+    part = path.with_name(f".{path.name}.{os.getpid()}{PART_SUFFIX}")
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
     for folder in fresh:
         sync_folder(folder.parent)

@@ -47,6 +47,12 @@ class Frontier:
         self.size = 0
         self._peaks: list[bytes] = []
 
+    def copy(self) -> Frontier:
+        """Another edge that grows on its own."""
+        other = Frontier()
+        other.size, other._peaks = self.size, self._peaks.copy()
+        return other
+
     def append(self, leaf: bytes) -> None:
         """Add one leaf hash at the right."""
         size = self.size

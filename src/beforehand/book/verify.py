@@ -71,6 +71,7 @@ def verify_book(folder: Folder, name: str, options: Options, walk: Pieces | None
     report = Report(options.as_of)
     chain = ChainWalk(folder, name, name, report, sizes=set())
     chain.walk(walk or in_this_process)
+    chain.facts.close()
     report.leagues[name] = chain.summary()
     report.not_checked += ["files, tiles, checkpoints, bodies, answers and operator: a bare book"]
     _check_requirements(options, report)
@@ -123,7 +124,11 @@ def _check_requirements(options: Options, report: Report) -> None:
 
 
 def report_lines(report: Report) -> Iterable[str]:
-    """The report for a person, one line at a time."""
+    """The report for a person, one line at a time, each safe to print."""
+    yield from map(printable, _lines_of(report))
+
+
+def _lines_of(report: Report) -> Iterable[str]:
     for name, league in report.leagues.items():
         yield f"{name}: {league['lines']} lines, root {league['root']}"
         for key, value in league.items():

@@ -6,14 +6,17 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from beforehand.book.chain import Piece, check_piece, cut_pieces, row_roots
+from beforehand.book.chain import Piece, check_piece, cut_pieces, row_roots, seam_findings
 from beforehand.book.facts import Facts
 from beforehand.book.folder import Folder, read_file
-from beforehand.book.report import Report
+from beforehand.book.report import Report, clipped
 from beforehand.book.tiles import TILE_WIDTH, TileBuilder
 from beforehand.book.tree import Frontier
-from beforehand.clock import instant_key
 from beforehand.errors import FormatError
+
+MAX_KINDS = 1000
+MAX_KIND_CHARS = 80
+MORE_KINDS = "(more kinds)"
 
 Pieces = Callable[[Folder, str], Iterator[tuple[Piece | None, bytes]]]
 
@@ -95,6 +98,8 @@ class ChainWalk:
         self.prefixes: dict[int, str] = {}
         self.kinds: dict[str, int] = {}
         self.facts = Facts()
+        self.odd_lines = 0
+        self.odd: tuple[int, str] | None = None
         self.last_link, self.last_at, self.tail = "", "", 0
 
     def place(self, n: int) -> str:
@@ -111,12 +116,8 @@ class ChainWalk:
             self._join(piece)
             self._grow(piece)
             self._digest(piece, data)
-            for n, fact in piece.facts:
-                self.facts.add(n, fact)
-            for kind, count in piece.kinds.items():
-                self.kinds[kind] = self.kinds.get(kind, 0) + count
-        for n, problem in self.facts.problems:
-            self.report.find(3, self.place(n), problem)
+            self._take(piece)
+        self._note_others()
         while self.sizes:
             size = self.sizes.pop()
             if size == 0:
@@ -126,24 +127,40 @@ class ChainWalk:
 
     def _join(self, piece: Piece) -> None:
         """The seam between two pieces, and what the piece itself found."""
-        if piece.first_prev is not None and self.last_link not in (piece.first_prev, "?"):
-            self.report.find(
-                3, self.place(piece.first_n), "prev is not the link of the line before"
-            )
-        if (
-            self.last_at
-            and piece.first_at
-            and instant_key(piece.first_at) < instant_key(self.last_at)
-        ):
-            self.report.find(
-                3,
-                self.place(piece.first_n),
-                f"{piece.first_at} is before {self.last_at} of an earlier line",
-            )
-        for n, _, message in piece.findings:
+        for n, _, message in seam_findings(piece, self.last_link, self.last_at):
             self.report.find(3, self.place(n), message)
         self.last_link = piece.last_link
         self.last_at = piece.last_at or self.last_at
+
+    def _take(self, piece: Piece) -> None:
+        """What the piece's lines say."""
+        for n, fact in piece.facts:
+            self.facts.add(n, fact)
+        for n, step, problem in self.facts.problems:
+            self.report.find(step, self.place(n), problem)
+        self.facts.problems.clear()
+        for kind, count in piece.kinds.items():
+            name = clipped(kind, MAX_KIND_CHARS)
+            if name not in self.kinds and len(self.kinds) >= MAX_KINDS:
+                name = MORE_KINDS
+            self.kinds[name] = self.kinds.get(name, 0) + count
+        self.odd_lines += piece.odd_lines
+        self.odd = self.odd or piece.odd
+
+    def _note_others(self) -> None:
+        """Name what is chained and kept though this version does not write it."""
+        if self.odd is not None:
+            n, why = self.odd
+            self.report.notes.append(
+                f"{self.label}: {self.odd_lines} lines hold what this version does not write; "
+                f"the first is line {n}: {why}"
+            )
+        if self.facts.foreign:
+            listed = ", ".join(f"{kind} ({n})" for kind, n in sorted(self.facts.foreign.items()))
+            self.report.notes.append(
+                f"{self.label}: lines of another league's kinds by these names, chained and kept: "
+                f"{listed}"
+            )
 
     def _grow(self, piece: Piece) -> None:
         """Add the piece's leaves, whole rows at once where no wanted size falls inside."""

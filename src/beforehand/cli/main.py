@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import beforehand
-from beforehand.cli import bench, declaring, demo, publishing, releasing, serving, verification
+from beforehand.cli import bench, declaring, demo, publishing, releasing, scoring, serving, verification
 
 app = typer.Typer(
     name="beforehand",
@@ -20,6 +20,7 @@ app = typer.Typer(
 
 app.command(epilog=demo.EPILOG)(demo.demo)
 app.command(epilog=verification.EPILOG)(verification.verify)
+app.command(epilog=scoring.EPILOG)(scoring.score)
 app.command(epilog=publishing.EPILOG)(publishing.publish)
 app.command(epilog="Example: beforehand serve beforehand-demo/public")(serving.serve)
 app.command("declare", epilog=declaring.EPILOG)(declaring.declare_league)

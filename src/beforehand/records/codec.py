@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from math import inf
 from typing import Any
 
 from beforehand.errors import FormatError
@@ -30,6 +31,11 @@ MAX_INTEGER = 1 << 53
 MAX_ITEMS = 20_000
 
 _KEY = re.compile(r"[\x21-\x7e]+")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+# Keys that were found good, so that a reader looks at each only once.
+_GOOD_KEYS: set[str] = set()
+_MOST_GOOD_KEYS = 4096
 
 _SEAL_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 # The encoder that json builds anew for every call, built once: a verifier of a
@@ -71,8 +77,12 @@ else:  # pragma: no cover - another Python
 
 def seal_json(value: Any) -> bytes:
     """J as UTF-8 bytes; FormatError where the value has no UTF-8 (a lone surrogate)."""
+    return _utf8(seal_text(value))
+
+
+def _utf8(text: str) -> bytes:
     try:
-        return seal_text(value).encode("utf-8")
+        return text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise FormatError(f"a text holds a lone surrogate: {error.reason}") from None
 
@@ -87,12 +97,12 @@ def ascii_json(value: Any) -> bytes:
 
 
 def contract_json(value: Any) -> bytes:
-    """The event-contract form.
+    """The event-contract form; FormatError for a lone surrogate, which has no UTF-8.
 
     >>> contract_json({"b": 1, "a": "x"})
     b'{"a":"x","b":1}'
     """
-    return _CONTRACT_ENCODER.encode(value).encode("utf-8")
+    return _utf8(_CONTRACT_ENCODER.encode(value))
 
 
 def digest(data: bytes) -> str:
@@ -100,8 +110,20 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def is_digest(value: object) -> bool:
+    """Whether a value is a text such as `digest` gives."""
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
 def _refuse_constant(token: str) -> Any:
     raise FormatError(f"{token} is not JSON")
+
+
+def _finite_float(token: str) -> float:
+    value = float(token)
+    if value in (inf, -inf):
+        raise FormatError(f"the number {token:.40} is beyond what can be read and written again")
+    return value
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -116,7 +138,9 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _PLAIN_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _scan_once: Any = getattr(_PLAIN_DECODER, "scan_once")  # noqa: B009 - unknown to its type stub
 _STRICT_DECODER = json.JSONDecoder(
-    parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates
+    parse_float=_finite_float,
+    parse_constant=_refuse_constant,
+    object_pairs_hook=_refuse_duplicates,
 )
 
 
@@ -172,6 +196,53 @@ def check_content(content: object) -> None:
     _check_value(content, "", 0)
 
 
+def is_writable(value: dict[str, Any]) -> bool:
+    """Whether a decoded object, its bookkeeping left in, holds only what may be written.
+
+    The rules of `check_content`, level by level: a reader asks this of every
+    line, and `check_content` for the words of the few that are not.
+    """
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH + 1):
+        inner: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind is str:
+                if len(item) > MAX_TEXT_CHARS:
+                    return False
+            elif kind is dict:
+                if len(item) > MAX_ITEMS or not _keys_are_good(item):
+                    return False
+                inner += item.values()
+            elif kind is list:
+                if len(item) > MAX_ITEMS:
+                    return False
+                inner += item
+            elif kind is int:
+                if not -MAX_INTEGER <= item <= MAX_INTEGER:
+                    return False
+            elif kind is float:
+                return False
+        if not inner:
+            return True
+        level = inner
+    return False
+
+
+def _keys_are_good(item: dict[str, Any]) -> bool:
+    if _GOOD_KEYS.issuperset(item):
+        return True
+    if not all(_is_key(key) for key in item):
+        return False
+    if len(_GOOD_KEYS) < _MOST_GOOD_KEYS:
+        _GOOD_KEYS.update(item)
+    return True
+
+
+def _is_key(key: object) -> bool:
+    return isinstance(key, str) and len(key) <= MAX_KEY_CHARS and bool(_KEY.fullmatch(key))
+
+
 def _check_value(value: object, where: str, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise FormatError(f"{where}: nested deeper than {MAX_DEPTH}")
@@ -189,8 +260,11 @@ def _check_value(value: object, where: str, depth: int) -> None:
             raise FormatError(f"{where}: more than {MAX_ITEMS} items")
         if isinstance(value, dict):
             for key, item in value.items():
-                if not isinstance(key, str) or len(key) > MAX_KEY_CHARS or not _KEY.fullmatch(key):
-                    raise FormatError(f"{where}: the key {key!r:.80} is not printable ASCII")
+                if not _is_key(key):
+                    raise FormatError(
+                        f"{where}: the key {key!r:.80} is not printable ASCII "
+                        f"of 1 to {MAX_KEY_CHARS} characters"
+                    )
                 _check_value(item, f"{where}.{key}", depth + 1)
         else:
             for position, item in enumerate(value):

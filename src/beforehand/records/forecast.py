@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from beforehand.errors import FormatError
 from beforehand.records.question import QUESTION_ID
-from beforehand.records.record import BodyRef, Part, Record, require_one
+from beforehand.records.record import BodyRef, Part, Record
 from beforehand.records.shape import (
     Choice,
     Digest,
@@ -71,27 +72,25 @@ class Cell(Part):
             "question": QUESTION_ID,
             "p": Optional(Probability()),
             "missing": Optional(Choice(FAILURES)),
-        }
+        },
+        one_of=("p", "missing"),
     )
 
     question: str
     p: str | None = None
     missing: str | None = None
 
-    @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Cell:
-        require_one(content, ("p", "missing"), "answer.cells")
-        return cls(**content)
-
     def forecast(self) -> Stated | Missing:
-        """The value of the cell.
+        """The value of the cell; FormatError where it says neither or both.
 
         >>> Cell("evc1:" + "0" * 64, p="0.62").forecast()
         Stated(probability=Decimal('0.62'))
         """
-        if self.p is not None:
+        if self.p is not None and self.missing is None:
             return Stated(decimal_text(self.p))
-        return Missing(self.missing or "internal")
+        if self.p is None and self.missing is not None:
+            return Missing(self.missing)
+        raise FormatError(f"the cell of {self.question}: exactly one of p, missing must stand here")
 
 
 @dataclass(frozen=True, kw_only=True)

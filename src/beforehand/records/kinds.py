@@ -11,7 +11,7 @@ from beforehand.records.forecast import Answer
 from beforehand.records.league import League, Segment
 from beforehand.records.order import Fill, Mark
 from beforehand.records.question import Question
-from beforehand.records.record import Record, Unknown
+from beforehand.records.record import Record, Unknown, json_copy
 from beforehand.records.resolution import Correction, Reference, Resolution
 from beforehand.records.run import Ask, Roster, Run
 from beforehand.records.shape import Digest, Integer, Text
@@ -47,7 +47,7 @@ def decode(content: Mapping[str, Any]) -> Record | Unknown:
         raise FormatError("kind: every line has a kind, a text")
     known = KINDS.get(kind)
     if known is None:
-        return Unknown(kind, dict(content))
+        return Unknown(kind, {key: json_copy(value) for key, value in content.items()})
     return known.of(content)
 
 

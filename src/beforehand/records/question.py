@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from beforehand.errors import FormatError
 from beforehand.records.codec import contract_json, digest
 from beforehand.records.record import Record
-from beforehand.records.shape import Name, Shape, Table, Text
+from beforehand.records.shape import Keyed, Name, Shape, Text
 
 QUESTION_ID = Text(69, 69, r"evc1:[0-9a-f]{64}", "a question id (evc1: and 64 hex characters)")
 
@@ -36,7 +36,7 @@ class Question(Record):
     kind: ClassVar[str] = "question"
     own: ClassVar[Mapping[str, Shape]] = {
         "question": QUESTION_ID,
-        "contract": Table(open_keys=True),
+        "contract": Keyed(Text(4000, 0)),
         "cluster": Text(200),
         "horizon": Text(60),
         "source": Name(60),
@@ -58,8 +58,6 @@ class Question(Record):
 
     def check_id(self) -> None:
         """FormatError unless the id is the hash of the contract."""
-        for key, value in self.contract.items():
-            Text(4000, 0).check(value, f"question.contract.{key}")
         if self.question != question_id(self.contract):
             raise FormatError(
                 f"question: the id {self.question} is not the hash of its contract "

@@ -1,8 +1,9 @@
 """What every line's content has in common: a time, a kind, perhaps bodies.
 
 `encode(decode(content)) == content` for every content that is accepted: a key
-of a later version is kept in `extra`, a kind of a later version becomes an
-`Unknown`, and both survive a round trip.
+of a later version is kept in `extra`, and so is an empty list where we would
+leave the key out; a kind of a later version becomes an `Unknown`; all survive
+a round trip. A record shares no object with what it was decoded from.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
-from beforehand.errors import FormatError
 from beforehand.records.shape import Digest, Instant, Listed, Name, Optional, Shape, Table
 
 
@@ -78,18 +78,19 @@ class Record:
     def of(cls, content: Mapping[str, Any]) -> Self:
         """The record from content; FormatError names the first thing that is wrong."""
         cls.table().check(content, cls.kind)
-        known = {item.name for item in fields(cls)} - {"extra"}
+        known = {item.name: item.default == () for item in fields(cls) if item.name != "extra"}
         values: dict[str, Any] = {}
         extra: dict[str, Any] = {}
         for key, value in content.items():
             if key == "kind":
                 continue
-            if key not in known:
-                extra[key] = value
+            if key not in known or (known[key] and value == []):
+                extra[key] = json_copy(value)
             elif key in cls.parts:
                 values[key] = tuple(cls.parts[key].of(item) for item in value)
             else:
-                values[key] = tuple(value) if isinstance(value, list) else value
+                held = json_copy(value)
+                values[key] = tuple(held) if isinstance(held, list) else held
         return cls(**values, extra=extra)
 
     def content(self) -> dict[str, Any]:
@@ -106,26 +107,31 @@ class Unknown:
 
     def content(self) -> dict[str, Any]:
         """The object exactly as it was read."""
-        return dict(self.fields)
+        return {key: json_copy(value) for key, value in self.fields.items()}
+
+
+def json_copy(value: Any) -> Any:
+    """The same JSON value in objects and lists of its own."""
+    if isinstance(value, dict):
+        return {key: json_copy(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [json_copy(item) for item in value]
+    return value
 
 
 def _content_of(value: Any) -> dict[str, Any]:
     built: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
     for item in fields(value):
         held = getattr(value, item.name)
         if item.name == "extra":
-            built.update(held)
-        elif held is None or (item.name in ("bodies", "plugins") and not held):
+            extra = json_copy(held)
+        elif held is None or (item.default == () and not held):
             continue
         elif isinstance(held, tuple):
-            built[item.name] = [part.content() if isinstance(part, Part) else part for part in held]
+            built[item.name] = [
+                part.content() if isinstance(part, Part) else json_copy(part) for part in held
+            ]
         else:
-            built[item.name] = held
-    return built
-
-
-def require_one(content: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
-    """FormatError unless exactly one of `keys` stands in `content`."""
-    present = [key for key in keys if key in content]
-    if len(present) != 1:
-        raise FormatError(f"{where}: exactly one of {', '.join(keys)} must stand here")
+            built[item.name] = json_copy(held)
+    return {**extra, **built}

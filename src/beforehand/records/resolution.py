@@ -6,14 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from beforehand.clock import instant_key
+from beforehand.errors import FormatError
 from beforehand.records.question import QUESTION_ID
 from beforehand.records.record import Record
 from beforehand.records.shape import Choice, Integer, Listed, Number, Optional, Shape, Text
 
 OUTCOMES = ("yes", "no", "void")
 
+
+@dataclass(frozen=True)
+class Moment(Text):
+    """A day or an instant, in UTC, that the calendar has."""
+
+    def check(self, value: Any, where: str) -> None:
+        super().check(value, where)
+        try:
+            instant_key(value if "T" in value else f"{value}T00:00:00Z")
+        except FormatError as error:
+            raise FormatError(f"{where}: {error}") from None
+
+
 # A source that dates an outcome by day only is kept at that precision.
-MOMENT = Text(
+MOMENT = Moment(
     27, 10, r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,6})?Z)?", "a day or an instant (UTC)"
 )
 

@@ -17,6 +17,12 @@ from beforehand.errors import FormatError
 
 _DECIMAL = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,40})?", re.ASCII)
 
+# The ranges of decimal text that JSON Schema can say, as patterns.
+_DECIMAL_RANGES: dict[tuple[str | None, str | None], str] = {
+    ("0", None): r"^(-0(\.0{1,40})?|(0|[1-9]\d{0,30})(\.\d{1,40})?)$",
+    ("0", "1"): r"^(-0(\.0{1,40})?|0(\.\d{1,40})?|1(\.0{1,40})?)$",
+}
+
 
 class Shape(Protocol):
     """What one value must look like."""
@@ -134,7 +140,7 @@ class Number:
     def schema(self) -> dict[str, Any]:
         return {
             "type": "string",
-            "pattern": r"^-?(0|[1-9]\d{0,30})(\.\d{1,40})?$",
+            "pattern": _DECIMAL_RANGES.get((self.least, self.most), f"^{_DECIMAL.pattern}$"),
             "description": f"decimal text, {self.least or 'any'} to {self.most or 'any'}",
         }
 
@@ -213,11 +219,13 @@ class Table:
     """An object with exactly these keys; `Optional` ones may be left out.
 
     `open_keys` lets further keys stand, as a reader of a later version's
-    lines must; a declaration never does.
+    lines must; a declaration never does. Of the keys in `one_of`, where there
+    are any, exactly one stands.
     """
 
     fields: Mapping[str, Shape] = field(default_factory=dict)
     open_keys: bool = False
+    one_of: tuple[str, ...] = ()
 
     def check(self, value: Any, where: str) -> None:
         if not isinstance(value, dict):
@@ -232,12 +240,37 @@ class Table:
                 shape.check(value[key], f"{where}.{key}")
             elif not isinstance(shape, Optional):
                 raise FormatError(f"{where}: the key {key!r} is missing")
+        if self.one_of and sum(key in value for key in self.one_of) != 1:
+            raise FormatError(f"{where}: exactly one of {', '.join(self.one_of)} must stand here")
 
     def schema(self) -> dict[str, Any]:
         needed = [key for key, shape in self.fields.items() if not isinstance(shape, Optional)]
-        return {
+        rule: dict[str, Any] = {
             "type": "object",
             "properties": {key: shape.schema() for key, shape in self.fields.items()},
             "required": needed,
             "additionalProperties": self.open_keys,
+        }
+        if self.one_of:
+            rule["oneOf"] = [{"required": [key]} for key in self.one_of]
+        return rule
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """An object of at least one key, any keys, whose values all have one shape."""
+
+    item: Shape
+
+    def check(self, value: Any, where: str) -> None:
+        if not isinstance(value, dict) or not value:
+            raise _fail(where, value, "an object of at least one key")
+        for key, item in value.items():
+            self.item.check(item, f"{where}.{key if key.isprintable() else ascii(key):.80}")
+
+    def schema(self) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": self.item.schema(),
         }

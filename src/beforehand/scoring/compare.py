@@ -13,8 +13,7 @@ alike and horizons overlap.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,7 +41,7 @@ class Comparison:
     against no difference) and `deviation`, the spread of one cluster that
     planning needs, are None where `reason` says why. `identical` is True where
     both lost the same on every row: gain and se are then exactly 0, without a
-    p. `horizon` and `freedom` belong to sessions in time. `size` is what a
+    p. `horizon` belongs to sessions in time. `size` is what a
     nominal 5 % test of this kind was measured to have.
     """
 
@@ -51,7 +50,6 @@ class Comparison:
     clusters: int
     gain: float | None
     level: float
-    freedom: Callable[[int], int]
     size: MeasuredSize | None
     horizon: int | None = None
     se: float | None = None
@@ -86,14 +84,14 @@ def paired(
     (0.145, 10, 'every cluster has the same difference: there is no spread to judge by')
     """
     sums, means, identical = _differences(loss_a, loss_b, cluster_index, per_one)
-    found = _started("t on cluster means", sums, means, identical, level, lambda g: g - 1)
-    groups = len(means)
-    found = _changed(found, size=measured_size_of_clusters(groups))
+    found = _started("t on cluster means", sums, means, identical, level)
+    groups = found.clusters
+    found = replace(found, size=measured_size_of_clusters(groups))
     if groups < max(least, 2):
-        return _changed(found, reason=f"{groups} clusters; an interval needs {max(least, 2)}")
-    centre = math.fsum(means) / groups
-    variance = math.fsum((value - centre) ** 2 for value in means) / (groups - 1)
-    return _with_interval(found, means, math.sqrt(variance), groups - 1)
+        return replace(found, reason=f"{groups} clusters; an interval needs {max(least, 2)}")
+    squares = np.square(means - math.fsum(means.tolist()) / groups)
+    variance = math.fsum(squares.tolist()) / freedom(groups)
+    return _with_interval(found, means, math.sqrt(variance))
 
 
 def sessions_in_time(
@@ -120,31 +118,40 @@ def sessions_in_time(
     >>> a, b = [100 + k * k % 7 for k in range(40)], [100 + 3 * k % 5 for k in range(40)]
     >>> found = sessions_in_time(a, b, range(40), per_one=1000)
     >>> found.df, round(found.gain, 6), found.low < found.gain < found.high
-    (3, -5e-05, True)
+    (3, 2.5e-05, True)
     >>> sessions_in_time(a[:29], b[:29], range(29), per_one=1000).reason
     '29 sessions; an interval needs 30'
     """
     if horizon < 1:
         raise FormatError(f"a horizon is 1 session or more, not {horizon}")
-
-    def freedom(sessions: int) -> int:
-        enough = sessions // (2 * horizon + 10)
-        return enough if enough >= MIN_FREEDOM and sessions >= MIN_SESSIONS else 0
-
     sums, means, identical = _differences(loss_a, loss_b, session_index, per_one)
     name = f"equal-weighted cosine t, nu = floor(S / {2 * horizon + 10}), centred"
-    found = _started(name, sums, means, identical, level, freedom)
-    sessions = len(means)
-    found = _changed(found, horizon=horizon, size=measured_size(horizon, sessions))
+    found = _started(name, sums, means, identical, level)
+    sessions = found.clusters
+    found = replace(found, horizon=horizon, size=measured_size(horizon, sessions))
     if sessions < MIN_SESSIONS:
-        return _changed(found, reason=f"{sessions} sessions; an interval needs {MIN_SESSIONS}")
-    nu = freedom(sessions)
+        return replace(found, reason=f"{sessions} sessions; an interval needs {MIN_SESSIONS}")
+    nu = freedom(sessions, horizon)
     if not nu:
         least = MIN_FREEDOM * (2 * horizon + 10)
-        return _changed(
+        return replace(
             found, reason=f"{sessions} sessions at horizon {horizon}; an interval needs {least}"
         )
-    return _with_interval(found, means, math.sqrt(long_run_variance(np.array(means), nu)), nu)
+    return _with_interval(found, means, math.sqrt(long_run_variance(means, nu)))
+
+
+def freedom(clusters: int, horizon: int | None = None) -> int:
+    """The degrees of freedom of a comparison: one less than the independent clusters there are.
+
+    With a horizon, those of the rule for sessions in time; 0 where it refuses.
+
+    >>> freedom(30), freedom(30, horizon=1), freedom(29, horizon=1), freedom(126, horizon=5)
+    (29, 2, 0, 6)
+    """
+    if horizon is None:
+        return max(0, clusters - 1)
+    nu = clusters // (2 * horizon + 10)
+    return nu if nu >= MIN_FREEDOM and clusters >= MIN_SESSIONS else 0
 
 
 def long_run_variance(values: NDArray[np.float64], nu: int) -> float:
@@ -169,7 +176,7 @@ def long_run_variance(values: NDArray[np.float64], nu: int) -> float:
 
 def _differences(
     loss_a: ArrayLike, loss_b: ArrayLike, index: ArrayLike, per_one: int
-) -> tuple[ClusterSums, list[float], bool]:
+) -> tuple[ClusterSums, NDArray[np.float64], bool]:
     """Cluster sums of loss_b - loss_a, their means, and whether every row is 0."""
     a, b = column(loss_a, "loss_a", "iu"), column(loss_b, "loss_b", "iu")
     same_length(loss_a=a, loss_b=b)
@@ -179,46 +186,35 @@ def _differences(
         raise FormatError("a loss is beyond 2^62 units")
     difference = b.astype(np.int64) - a.astype(np.int64)
     sums = cluster_sums(difference, index)
-    return sums, sums.means(per_one).tolist(), bool(difference.size and not difference.any())
+    return sums, sums.means(per_one), bool(difference.size and not difference.any())
 
 
 def _started(
     estimator: str,
     sums: ClusterSums,
-    means: list[float],
+    means: NDArray[np.float64],
     identical: bool,
     level: float,
-    freedom: Callable[[int], int],
 ) -> Comparison:
-    gain = math.fsum(means) / len(means) if means else None
-    return Comparison(
-        estimator=estimator,
-        n=int(sums.sizes.sum()),
-        clusters=len(means),
-        gain=gain,
-        level=level,
-        freedom=freedom,
-        size=None,
-        identical=identical,
-    )
+    gain = math.fsum(means.tolist()) / means.size if means.size else None
+    if means.size and means.min() == means.max():
+        gain = float(means[0])
+    n, clusters = int(sums.sizes.sum()), int(means.size)
+    return Comparison(estimator, n, clusters, gain, level, size=None, identical=identical)
 
 
-def _changed(found: Comparison, **changes: object) -> Comparison:
-    return Comparison(**{**found.__dict__, **changes})
-
-
-def _with_interval(found: Comparison, means: list[float], deviation: float, df: int) -> Comparison:
-    gain = found.gain
+def _with_interval(found: Comparison, means: NDArray[np.float64], deviation: float) -> Comparison:
+    gain, df = found.gain, freedom(found.clusters, found.horizon)
     if gain is None:
         return found
     if found.identical:
-        return _changed(found, se=0.0, df=df, deviation=0.0, low=0.0, high=0.0)
-    if min(means) == max(means):
+        return replace(found, se=0.0, df=df, deviation=0.0, low=0.0, high=0.0)
+    if means.min() == means.max():
         told = "every cluster has the same difference: there is no spread to judge by"
-        return _changed(found, gain=means[0], reason=told)
-    se = deviation / math.sqrt(len(means))
+        return replace(found, reason=told)
+    se = deviation / math.sqrt(found.clusters)
     half = t_quantile(found.level, df) * se
-    return _changed(
+    return replace(
         found,
         se=se,
         df=df,

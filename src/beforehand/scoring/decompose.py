@@ -109,17 +109,13 @@ def murphy(
     share = [common // size for size in held.n]
     yes_yes = sum(y * y * part for y, part in zip(held.yes, share, strict=True))
     units_units = sum(u * u * part for u, part in zip(held.units, share, strict=True))
-    units_yes = sum(
-        u * y * part for u, y, part in zip(held.units, held.yes, share, strict=True)
-    )
+    units_yes = sum(u * y * part for u, y, part in zip(held.units, held.yes, share, strict=True))
     square = steps * steps
     found = Murphy(
         n=n,
         bins=len(held.n),
         unc=Fraction(yes * (n - yes), n * n),
-        rel=Fraction(
-            units_units - 2 * steps * units_yes + square * yes_yes, common * square * n
-        ),
+        rel=Fraction(units_units - 2 * steps * units_yes + square * yes_yes, common * square * n),
         res=Fraction(yes_yes * n - common * yes * yes, common * n * n),
         wbv=Fraction(common * held.squares - units_units, common * square * n),
         wbc=Fraction(2 * (common * held.units_yes - units_yes), common * steps * n),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,31 @@ def _rows_loop(
     return -1
 
 
+def _grid_loop(
+    values: NDArray[Any],
+    known: NDArray[Any],
+    near: float,
+    units: NDArray[Any],
+    halves: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Nearest grid points; how many are off the grid, how many halves, and the first bad or -1."""
+    steps = known.size - 1
+    off, found = 0, 0
+    for place in range(values.size):
+        value = values[place]
+        if not 0 <= value <= 1:
+            return off, found, place
+        at = float(value) * steps
+        point = int(at + 0.5)
+        units[place] = point
+        if known[point] != value:
+            off += 1
+            if abs(at + 0.5 - round(at + 0.5)) < near:
+                halves[found] = place
+                found += 1
+    return off, found, -1
+
+
 @lru_cache(maxsize=8)
 def _compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
     numba = _numba()
@@ -124,11 +149,26 @@ def count_packed(
 
     shares = _shares(words.size, threads)
     spare = np.zeros((len(shares), *counts.shape[1:]), dtype=np.int64)
-    _together([lambda s=share, k=k: work(*s, spare[k]) for k, share in enumerate(shares)])
+    _together([partial(work, *share, spare[k]) for k, share in enumerate(shares)])
     for share, held in zip(shares, spare, strict=True):
         place = int(np.searchsorted(offsets, share[0], side="right")) - 1
         if share[0] < words.size and share[0] != offsets[place]:
             counts[place] += held
+
+
+def nearest(
+    values: NDArray[Any], known: NDArray[Any], near: float
+) -> tuple[NDArray[np.uint32], int, NDArray[np.int64], int]:
+    """`(units, off, halves, bad)` for a column of probabilities, the compiled `rounding.nearest`.
+
+    >>> units, off, halves, bad = nearest(np.array([0.5, 0.7]), np.array([0.0, 0.5, 1.0]), 1e-6)
+    >>> units.tolist(), off, halves.tolist(), bad
+    ([1, 1], 1, [], -1)
+    """
+    units = np.zeros(values.size, dtype=np.uint32)
+    halves = np.zeros(values.size, dtype=np.int64)
+    off, found, bad = _compiled(_grid_loop)(values, known, near, units, halves)
+    return units, int(off), halves[:found], int(bad)
 
 
 def count_rows(
@@ -137,8 +177,11 @@ def count_rows(
     index: NDArray[Any],
     counts: NDArray[np.int64],
     threads: int = 2,
+    first: int = 0,
 ) -> None:
     """Add rows in any order to `counts` int64 [forecasters, 2, steps + 1].
+
+    `first` is the number of the first row in an error.
 
     >>> counts = np.zeros((1, 2, 101), dtype=np.int64)
     >>> count_rows(np.array([60]), np.array([True]), np.array([0]), counts)
@@ -156,9 +199,9 @@ def count_rows(
             held = [values[part].astype(np.int64) for values in (units, happened, index)]
             bad = int(count(*held, table))
             if bad >= 0:
-                raise _first_outside(held, counts.shape, bad, begin + bad)
+                raise _first_outside(held, counts.shape, bad, first + begin + bad)
 
-    _together([lambda s=share, t=t: work(*s, t) for share, t in zip(shares, tables, strict=True)])
+    _together([partial(work, *share, table) for share, table in zip(shares, tables, strict=True)])
     for table in tables[1:]:
         counts += table
 

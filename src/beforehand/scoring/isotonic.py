@@ -78,7 +78,8 @@ def isotonic(counts: Counts, grid: Grid) -> tuple[Step, ...]:
     used = np.flatnonzero(said)
     points = zip(used.tolist(), said[used].tolist(), counts[1, used].tolist(), strict=True)
     pooled: list[tuple[int, int, int]] = []
-    for low, n, yes in points:
+    for point in points:
+        low, n, yes = point
         while pooled and pooled[-1][2] * n >= yes * pooled[-1][1]:
             low, before, happened = pooled.pop()
             n, yes = n + before, yes + happened

@@ -92,7 +92,7 @@ def brier(counts: Counts, grid: Grid) -> Fraction | None:
     Fraction(1, 8)
     """
     n = rows_of(checked(counts, grid))
-    return loss_table("brier", grid).total(counts) / n if n else None
+    return loss_table("brier", grid).total(counts, n) / n if n else None
 
 
 def log_loss(counts: Counts, grid: Grid, clamp: Fraction | Decimal | None = None) -> LogLoss:
@@ -105,7 +105,7 @@ def log_loss(counts: Counts, grid: Grid, clamp: Fraction | Decimal | None = None
     Good 1952, JRSS B 14.
 
     >>> log_loss(row_of([(50, 1), (100, 1)], Grid(100)), Grid(100))
-    LogLoss(value=0.35159875795590176, n=2, clamped=1, clamp=Fraction(1, 100))
+    LogLoss(value=0.35159875820672337, n=2, clamped=1, clamp=Fraction(1, 100))
     """
     n, least = rows_of(checked(counts, grid)), declared_clamp(grid, clamp)
     beyond = math.ceil(least * grid.steps)
@@ -114,7 +114,7 @@ def log_loss(counts: Counts, grid: Grid, clamp: Fraction | Decimal | None = None
         return LogLoss(None, 0, 0, least)
     if not least and (counts[1, 0] or counts[0, grid.steps]):
         return LogLoss(math.inf, n, clamped, least)
-    return LogLoss(float(loss_table("log", grid, least).total(counts) / n), n, clamped, least)
+    return LogLoss(float(loss_table("log", grid, least).total(counts, n) / n), n, clamped, least)
 
 
 def spherical(counts: Counts, grid: Grid) -> float | None:
@@ -124,10 +124,10 @@ def spherical(counts: Counts, grid: Grid) -> float | None:
     is rounded once. Roby 1965; Gneiting and Raftery 2007, JASA 102.
 
     >>> spherical(row_of([(100, 1), (100, 0), (60, 1)], Grid(100)), Grid(100))
-    0.38931656922318756
+    0.3893165685540521
     """
     n = rows_of(checked(counts, grid))
-    return float(loss_table("spherical", grid).total(counts) / n) if n else None
+    return float(loss_table("spherical", grid).total(counts, n) / n) if n else None
 
 
 def sharpness(counts: Counts, grid: Grid) -> Sharpness | None:

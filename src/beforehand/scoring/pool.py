@@ -53,7 +53,8 @@ class Pooled:
         """
         whole, rest = np.divmod(self.top, self.bottom)
         up = (2 * rest > self.bottom) | ((2 * rest == self.bottom) & (whole % 2 == 1))
-        return whole + up
+        nearest: NDArray[np.int64] = whole + up
+        return nearest
 
     def probability(self, question: int) -> Fraction | None:
         """One pooled probability, exact; None where nobody answered."""

@@ -31,7 +31,7 @@ def detectable(se: float, df: int, level: float = 0.95, power: float = 0.8) -> f
     the units of `se`.
 
     >>> round(detectable(0.004, 29), 6)
-    0.011597
+    0.011598
     """
     return _reach(level, power, df) * se
 

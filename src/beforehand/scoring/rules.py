@@ -75,8 +75,10 @@ class LossTable:
     limbs: NDArray[np.float64]
     unit: int
 
-    def total(self, counts: Counts) -> Fraction:
+    def total(self, counts: Counts, rows: int | None = None) -> Fraction:
         """The sum of counts times losses without rounding, whatever the number of rows.
+
+        `rows` is their sum, where the caller has it.
 
         >>> counts = np.zeros((2, 101), dtype=np.int64)
         >>> counts[1, 60] = 3
@@ -84,7 +86,7 @@ class LossTable:
         Fraction(12, 25)
         """
         flat = counts.reshape(-1)
-        if int(flat.sum()) < _EXACT_ROWS:
+        if (int(flat.sum()) if rows is None else rows) < _EXACT_ROWS:
             # Whole numbers below 2^53 add exactly in float64, in any order.
             pieces = [int(piece) for piece in flat.astype(np.float64) @ self.limbs]
         else:

@@ -87,6 +87,7 @@ class Tally:
         counted: ArrayLike | None = None,
         threads: int = 2,
         use_fast: bool | None = None,
+        start: int = 0,
     ) -> Tally:
         """The tally of rows in any order.
 
@@ -95,7 +96,7 @@ class Tally:
         whole-number type; `counted`, booleans [n], leaves rows out. Extra
         memory does not grow with n. `use_fast` chooses the compiled loop; by
         default it is taken where numba is installed and n is large. FormatError
-        names the first row that is outside its range.
+        names the first row outside its range, counted from `start`.
 
         >>> tally = Tally.of([60, 60, 75], [1, 0, 1], [0, 0, 1], ["a", "b"], Grid(100))
         >>> tally.rows("a"), int(tally.row("b")[1, 75])
@@ -107,12 +108,12 @@ class Tally:
         same_length(units=u, happened=y, forecaster_index=f, counted=keep)
         counts = np.zeros((len(names), 2, grid.steps + 1), dtype=np.int64)
         if keep is None and fast.wanted(u.size, use_fast):
-            fast.count_rows(u, y, f, counts, threads)
+            fast.count_rows(u, y, f, counts, threads, start)
         else:
-            for start in range(0, u.size, CHUNK):
-                part = slice(start, start + CHUNK)
+            for begin in range(0, u.size, CHUNK):
+                part = slice(begin, begin + CHUNK)
                 held = (u[part], y[part], f[part])
-                _add_rows(counts, held, None if keep is None else keep[part], start)
+                _add_rows(counts, held, None if keep is None else keep[part], start + begin)
         return _tally(grid, names, counts)
 
     @classmethod
@@ -162,9 +163,10 @@ class Tally:
     def row(self, forecaster: str) -> Counts:
         """The counts of one forecaster, int64 [2, steps + 1], read-only."""
         try:
-            return self.counts[self.forecasters.index(forecaster)]
+            found: Counts = self.counts[self.forecasters.index(forecaster)]
         except ValueError:
             raise FormatError(f"there is no forecaster {forecaster!r:.80} in this tally") from None
+        return found
 
     def rows(self, forecaster: str) -> int:
         """How many rows one forecaster has."""

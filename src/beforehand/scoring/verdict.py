@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from beforehand.errors import FormatError
-from beforehand.scoring.compare import Comparison
+from beforehand.scoring.compare import Comparison, freedom
 from beforehand.scoring.distribution import t_above
+from beforehand.scoring.paired import MIN_CLUSTERS
 from beforehand.scoring.power import clusters_needed, detectable
 
 Word = Literal["identical", "better", "worse", "equivalent", "undecided"]
@@ -52,7 +54,7 @@ def tost(gain: float, se: float, df: int, margin: float) -> float:
     (-margin, margin). `gain`, `se` > 0 and `margin` > 0 in one unit.
 
     >>> round(tost(0.001, 0.003, 30, 0.01), 6)
-    0.002744
+    0.002695
     """
     if not (margin > 0 and se > 0):
         raise FormatError("an equivalence test needs a margin and a standard error above 0")
@@ -66,7 +68,7 @@ def verdict(found: Comparison, margin: float | None = None, power: float = 0.8) 
     >>> found = paired([10, 30] * 10, [20, 30] * 10, range(20), per_one=100)
     >>> told = verdict(found, margin=0.02)
     >>> told.word, round(told.detectable, 4), told.needed
-    ('better', 0.0341, 53)
+    ('better', 0.0339, 54)
     >>> verdict(paired([5] * 20, [5] * 20, range(20), per_one=100)).word
     'identical'
     """
@@ -90,7 +92,9 @@ def verdict(found: Comparison, margin: float | None = None, power: float = 0.8) 
     effect = margin if margin is not None else abs(gain)
     needed = None
     if effect > 0:
-        needed = clusters_needed(deviation, effect, found.freedom, found.level, power)
+        allowed = partial(freedom, horizon=found.horizon)
+        needed = clusters_needed(deviation, effect, allowed, found.level, power)
+        needed = max(needed, MIN_CLUSTERS)
     return Verdict(
         word=word,
         margin=margin,

@@ -123,6 +123,41 @@ def _tone(estimate: dict[str, Any]) -> str:
     return "bad" if float(estimate["high"]) < 0 else "even"
 
 
+def skill_picture(held: Sequence[tuple[str, dict[str, Any]]], most: int) -> dict[str, Any]:
+    """Skill against a reference, `(name, estimate)` each, the first `most` that have one.
+
+    An estimate is that of a scorecard. Without an interval the bar is its dot.
+    """
+    known = [(name, found) for name, found in held if found["mean"] is not None]
+    drawn = [(name, found, found["ci95"] or [found["mean"]] * 2) for name, found in known[:most]]
+    left = label_percent(name for name, _, _ in drawn)
+    axis = axis_over([end for _, found, ends in drawn for end in (*ends, found["mean"])], left, 83.0)
+    zero = axis.at(0.0)
+    bars = []
+    for name, found, ends in drawn:
+        sides = (found["ci95"] is not None) * ((ends[0] > 0) - (ends[1] < 0))
+        bars.append(
+            GainBar(
+                label=cut(name, LABEL_CHARS),
+                text=signed(repr(found["mean"])),
+                at=axis.at(found["mean"]),
+                low=axis.at(ends[0]),
+                high=axis.at(ends[1]),
+                outside=0,
+                tone=("even", "good", "bad")[sides],
+                usual=zero,
+            )
+        )
+    return {
+        "bars": bars,
+        "ticks": [(axis.at(tick), tick_text(tick)) for tick in axis.ticks],
+        "zero": zero,
+        "left": left,
+        "left_out": len(known) - len(drawn),
+        "without": len(held) - len(known),
+    }
+
+
 @dataclass(frozen=True)
 class Dot:
     """A forecast in a strip: `x` in percent, `level` its height; `out` where it does not count."""

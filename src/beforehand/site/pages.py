@@ -94,7 +94,7 @@ def _common(catalogue: Catalogue, path: str, template: str) -> dict[str, Any]:
     return {
         "csp": _csp(script),
         "css": _css(),
-        "icon": "data:image/svg+xml;base64," + base64.b64encode(_ICON.encode()).decode(),
+        "icon": icon(),
         "script": script,
         "to": to,
         "home": home,
@@ -127,6 +127,11 @@ def _nav(catalogue: Catalogue, to: str) -> list[tuple[str, str, str]]:
 
 
 # ---- the engine
+
+
+def icon() -> str:
+    """The mark as an address that holds it."""
+    return "data:image/svg+xml;base64," + base64.b64encode(_ICON.encode()).decode()
 
 
 @cache

@@ -97,7 +97,7 @@ def _header_end(data: bytes, begin: int, name: str, limits: Limits) -> int:
         end = data.find(b"\n", end, begin + limits.line_bytes + 1)
         if end < 0 and len(data) - begin > limits.line_bytes:
             raise FormatError(
-                f"{name}, row 1: longer than the limit of {limits.line_bytes} bytes a line; "
+                f"{name}, row 1: over the limit of {limits.line_bytes} bytes a line; "
                 "is it a CSV file?"
             )
         if end < 0:

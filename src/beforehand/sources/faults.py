@@ -39,30 +39,33 @@ class LeftOut:
 class Tally:
     """What an importer keeps out and why, counted while it reads.
 
-    >>> tally = Tally("set.json")
-    >>> tally.add("combination question", "questions[4]", "its id is a list")
+    `place` gives the words for an entry's place.
+
+    >>> tally = Tally("set.json", lambda index: f"questions[{index}]")
+    >>> tally.add("combination question", 4, "its id is a list")
     >>> tally.left_out()[0].example
     'set.json, questions[4]: its id is a list'
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, place: Callable[[int], str]) -> None:
         self._name = name
-        self._held: dict[str, tuple[list[str], str]] = {}
-        self._counts: dict[str, int] = {}
+        self._place = place
+        self._examples: dict[str, str] = {}
+        self._entries: dict[str, list[int]] = {}
 
-    def add(self, reason: str, place: str, said: str) -> None:
-        """One more at `place`; `said` is what the first of its reason is shown with."""
-        places, _ = self._held.setdefault(reason, ([], f"{self._name}, {place}: {said}"))
-        if len(places) < FIRST_ROWS:
-            places.append(place)
-        self._counts[reason] = self._counts.get(reason, 0) + 1
+    def add(self, reason: str, index: int, said: str) -> None:
+        """One more entry, at `index`; `said` is what the first of its reason is shown with."""
+        self._examples.setdefault(reason, said)
+        self._entries.setdefault(reason, []).append(index)
 
     def left_out(self) -> tuple[LeftOut, ...]:
         """The reasons in the order in which they were met."""
-        return tuple(
-            LeftOut(reason, self._counts[reason], tuple(places), example)
-            for reason, (places, example) in self._held.items()
-        )
+        found = []
+        for reason, entries in self._entries.items():
+            first = tuple(self._place(index) for index in entries[:FIRST_ROWS])
+            example = f"{self._name}, {first[0]}: {self._examples[reason]}"
+            found.append(LeftOut(reason, len(entries), first, example))
+        return tuple(found)
 
 
 class Faults:

@@ -16,11 +16,13 @@ from beforehand.sources.forecastbench_sets import (
     event_name,
     kept_out,
 )
-from beforehand.sources.jsontext import Number, as_list, as_object, as_text, decode_text
-from beforehand.sources.sheet import LIMITS, NESTED, Limits, read_bytes, text_sheet
+from beforehand.sources.jsontext import Number, as_list, as_object, as_text, read_json
+from beforehand.sources.sheet import LIMITS, NESTED, Limits, text_sheet
 from beforehand.sources.table import ForecastTable, HasSteps, table_of
 
 CROWD = "crowd"
+NO_PRICE = "no freeze value"
+NOT_RESOLVED = "not in the resolution set"
 OUTCOMES = {1: "yes", 0: "no", -1: "void", -2: "open"}
 
 
@@ -38,28 +40,31 @@ def read_forecast_set(
     The forecaster is "organization: model", with the variant where one is
     given, since a variant is another forecaster. With `questions` an answer
     to a question or date that was not asked is bad, and market answers get
-    the crowd's price; with `resolutions` they get outcomes, else all is open.
-    A null forecast and one marked as imputed are missing answers.
+    the crowd's price; with `resolutions` they get outcomes, else all is open,
+    and a market that the set does not have, as nullified ones, is kept out. A
+    null forecast and one marked as imputed are missing answers.
     """
     path = Path(path)
-    held = as_object(decode_text(read_bytes(path, limits), path.name), path.name)
+    held = as_object(read_json(path, limits), path.name)
     if questions is not None and held.get("question_set") != questions.name:
         raise FormatError(
             f"{path.name}: answers {shown(held.get('question_set'))}, not {shown(questions.name)}"
         )
     forecaster = forecaster_name(held, path.name)
-    aside, bad = Tally(path.name), Tally(path.name)
+    aside, bad = Tally(path.name, _place), Tally(path.name, _place)
     rows: list[tuple[str, ...]] = []
     places: list[int] = []
     for position, entry in enumerate(as_list(held, "forecasts", path.name)):
-        place = f"forecasts[{position}]"
-        if kept_out(entry, place, aside):
+        if kept_out(entry, position, aside):
             continue
         event, fault = _event(entry, questions)
         if event is None:
             if not skip_bad:
-                raise FormatError(f"{path.name}, {place}: {fault}")
-            bad.add("no event of the round", place, fault)
+                raise FormatError(f"{path.name}, {_place(position)}: {fault}")
+            bad.add("no event of the round", position, fault)
+            continue
+        if _not_resolved(event, resolutions):
+            aside.add(NOT_RESOLVED, position, "a market that the round does not resolve")
             continue
         rows.append(_row(entry, event, questions, resolutions))
         places.append(position)
@@ -71,9 +76,10 @@ def read_forecast_set(
         {"forecaster": [forecaster] * len(rows), **columns},
         name=path.name,
         kind="ForecastBench forecast set",
-        place=lambda index: f"forecasts[{places[index]}]",
+        place=lambda index: _place(places[index]),
         notes=[] if resolutions else ["no resolution set is given: every question is open"],
         skipped=bad.left_out(),
+        labels={"probability": "forecast", "question": "id"},
     )
     chosen = {} if questions else {"crowd": None}
     return table_of(sheet, skip_bad=skip_bad, grid=grid, columns=chosen, kept_out=aside.left_out())
@@ -84,30 +90,46 @@ def crowd_table(
 ) -> ForecastTable:
     """The crowd as a forecaster: each market's price at the freeze, at the time of the freeze.
 
-    A market without a price is a missing answer. Dataset questions have no
-    crowd; FormatError where there is no market question at all.
+    A market without a price is a missing answer, one that the resolution set
+    does not have is kept out. Dataset questions have no crowd; FormatError
+    where no market question is left.
     """
+    aside = Tally(questions.name, lambda index: event_name(markets[index].events[0]))
     markets = [asked for asked in questions.questions.values() if asked.source in MARKETS]
-    if not markets:
-        raise FormatError(f"{questions.name}: no market question, hence no crowd")
-    names = [event_name(asked.events[0]) for asked in markets]
+    held = []
+    for index, asked in enumerate(markets):
+        if _not_resolved(asked.events[0], resolutions):
+            aside.add(NOT_RESOLVED, index, "a market that the round does not resolve")
+        else:
+            held.append(asked)
+    if not held:
+        raise FormatError(f"{questions.name}: no market question that counts, hence no crowd")
+    names = [event_name(asked.events[0]) for asked in held]
     columns = {
-        "forecaster": [CROWD] * len(markets),
+        "forecaster": [CROWD] * len(held),
         "question": names,
-        "probability": [asked.crowd or "missing" for asked in markets],
-        "failure": ["" if asked.crowd else "no freeze value" for asked in markets],
+        "probability": [asked.crowd or "missing" for asked in held],
+        "failure": ["" if asked.crowd else NO_PRICE for asked in held],
         "cluster": names,
-        "time": [asked.frozen_at for asked in markets],
-        "outcome": [_outcome(asked.events[0], resolutions) for asked in markets],
+        "time": [asked.frozen_at for asked in held],
+        "outcome": [_outcome(asked.events[0], resolutions) for asked in held],
     }
     sheet = text_sheet(
         columns,
         name=questions.name,
         kind="ForecastBench question set",
         place=lambda index: names[index],
+        labels={"probability": "freeze_datetime_value", "time": "freeze_datetime"},
         notes=["the crowd's price at the freeze is the forecast"],
     )
-    return table_of(sheet, grid=grid, kept_out=questions.kept_out)
+    return table_of(sheet, grid=grid, kept_out=(*questions.kept_out, *aside.left_out()))
+
+
+def _not_resolved(event: Event, resolutions: ResolutionSet | None) -> bool:
+    """Whether a round that is resolved leaves this market out, as it does with nullified ones."""
+    if resolutions is None or event[0] not in MARKETS:
+        return False
+    return event not in resolutions.outcomes
 
 
 def forecaster_name(held: dict[str, Any], where: str) -> str:
@@ -119,6 +141,10 @@ def forecaster_name(held: dict[str, Any], where: str) -> str:
     name = f"{as_text(held, 'organization', where)}: {as_text(held, 'model', where)}"
     variant = held.get("variant")
     return f"{name} ({variant})" if variant else name
+
+
+def _place(position: int) -> str:
+    return f"forecasts[{position}]"
 
 
 def _event(entry: Any, questions: QuestionSet | None) -> tuple[Event | None, str]:

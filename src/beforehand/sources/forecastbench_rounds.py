@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from beforehand.errors import FormatError
 from beforehand.sources.delimited import open_delimited
-from beforehand.sources.faults import shown
+from beforehand.sources.faults import Tally, shown
 from beforehand.sources.forecastbench import MARKETS
-from beforehand.sources.forecastbench_answers import CROWD, OUTCOMES
+from beforehand.sources.forecastbench_answers import (
+    CROWD,
+    NO_PRICE,
+    NOT_RESOLVED,
+    OUTCOMES,
+)
 from beforehand.sources.forecastbench_sets import NOTHING, event_name, settled_code
 from beforehand.sources.jsontext import Number
-from beforehand.sources.sheet import LIMITS, Limits, Sheet, read_unpacked, text_sheet
+from beforehand.sources.sheet import (
+    LIMITS,
+    Limits,
+    Sheet,
+    read_unpacked,
+    text_columns,
+    text_sheet,
+)
 from beforehand.sources.table import ForecastTable, HasSteps, table_of
 
 COLUMNS = ("source", "id", "freeze_datetime", "freeze_value", "resolved", "resolved_to")
@@ -41,41 +52,45 @@ def read_rounds(
     """The crowd as a forecaster on the market questions of many rounds, at each round's freeze.
 
     A market that stands in several rounds is one question asked several
-    times. A row without a price is a missing answer; an empty or 0
-    `resolved` is open, a settled value other than 0 and 1 is void.
+    times. A row without a price is a missing answer. `resolved` is 1, 0 for
+    open, and empty where the round's resolution set does not have the
+    question, because it was nullified or settled before it was asked: such a
+    row is kept out. A settled value other than 0 and 1 is void.
     """
     path = Path(path)
     sheet = open_delimited(read_unpacked(path, limits), path.name, skip_bad=skip_bad, limits=limits)
-    source, name, time, price, resolved, settled = _columns(sheet, COLUMNS)
-    for index, held in enumerate(source):
-        if held not in MARKETS:
+    aside = Tally(path.name, sheet.place)
+    rows: list[tuple[str, ...]] = []
+    places: list[int] = []
+    for index, row in enumerate(zip(*text_columns(sheet, COLUMNS), strict=True)):
+        source, name, time, price, resolved, settled = row
+        if source not in MARKETS:
             raise FormatError(
-                f"{path.name}, {sheet.place(index)}, column 'source': {shown(held)} is no market; "
-                "read its outcomes with read_round_outcomes"
+                f"{path.name}, {sheet.place(index)}, column 'source': {shown(source)} is no "
+                "market; read its outcomes with read_round_outcomes"
             )
-    names = [event_name((*key, "")) for key in zip(source, name, strict=True)]
-    outcome = [
-        OUTCOMES[_code(*values, sheet, index)]
-        for index, values in enumerate(zip(resolved, settled, strict=True))
-    ]
-    columns = {
-        "forecaster": [CROWD] * sheet.height,
-        "question": names,
-        "probability": ["missing" if value in NOTHING else value for value in price],
-        "failure": ["no freeze value" if value in NOTHING else "" for value in price],
-        "cluster": names,
-        "time": time,
-        "outcome": outcome,
-    }
+        outcome = OUTCOMES[_code(resolved, settled, sheet, index)]
+        if not resolved:
+            aside.add(NOT_RESOLVED, index, "the round does not resolve this question")
+            continue
+        event = event_name((source, name, ""))
+        none = price in NOTHING
+        cells = ("missing", NO_PRICE) if none else (price, "")
+        rows.append((CROWD, event, *cells, event, time, outcome))
+        places.append(index)
+    if not rows:
+        raise FormatError(f"{path.name}: no row that its round resolves")
+    names = ("forecaster", "question", "probability", "failure", "cluster", "time", "outcome")
     crowd = text_sheet(
-        columns,
+        dict(zip(names, zip(*rows, strict=True), strict=True)),
         name=path.name,
         kind="ForecastBench rounds",
-        place=sheet.place,
+        place=lambda index: sheet.place(places[index]),
         notes=(*sheet.notes, "the crowd's price at the freeze is the forecast"),
         skipped=sheet.skipped,
+        labels={"probability": "freeze_value", "time": "freeze_datetime", "question": "id"},
     )
-    return table_of(crowd, skip_bad=skip_bad, grid=grid)
+    return table_of(crowd, skip_bad=skip_bad, grid=grid, kept_out=aside.left_out())
 
 
 def read_round_outcomes(path: Path | str, *, limits: Limits = LIMITS) -> tuple[RoundOutcome, ...]:
@@ -84,19 +99,12 @@ def read_round_outcomes(path: Path | str, *, limits: Limits = LIMITS) -> tuple[R
     sheet = open_delimited(read_unpacked(path, limits), path.name, limits=limits)
     names = ("round", "source", "id", "freeze_value", "resolution_date", "resolved", "resolved_to")
     found = []
-    for index, row in enumerate(zip(*_columns(sheet, names), strict=True)):
+    for index, row in enumerate(zip(*text_columns(sheet, names), strict=True)):
         turn, source, name, frozen, day, resolved, settled = row
         value = None if frozen in NOTHING else frozen
         code = _code(resolved, settled, sheet, index)
         found.append(RoundOutcome(turn, source, name, value, day, code))
     return tuple(found)
-
-
-def _columns(sheet: Sheet, names: Sequence[str]) -> list[list[str]]:
-    lacking = [name for name in names if name not in sheet.header]
-    if lacking:
-        raise FormatError(f"{sheet.name}, row 1: no column {', '.join(lacking)}")
-    return [series.to_list() for series in sheet.take([sheet.header.index(name) for name in names])]
 
 
 def _code(resolved: str, settled: str, sheet: Sheet, index: int) -> int:

@@ -15,9 +15,9 @@ from typing import Any
 from beforehand.errors import FormatError
 from beforehand.sources.faults import LeftOut, Tally, shown
 from beforehand.sources.forecastbench import MARKETS, plain_probability
-from beforehand.sources.jsontext import Number, as_list, as_object, as_text, decode_text
+from beforehand.sources.jsontext import Number, as_list, as_object, as_text, read_json
 from beforehand.sources.outcome import NO, OPEN, VOID, YES, outcome_code
-from beforehand.sources.sheet import LIMITS, Limits, read_bytes
+from beforehand.sources.sheet import LIMITS, Limits
 
 DATASETS = ("acled", "dbnomics", "fred", "wikipedia", "yfinance")
 NOTHING = (None, "", "N/A")
@@ -97,16 +97,16 @@ def event_name(event: Event) -> str:
 def read_question_set(path: Path | str, *, limits: Limits = LIMITS) -> QuestionSet:
     """The question set in a file; FormatError names the entry and its fault."""
     asked, name = _read(path, limits)
-    tally = Tally(name)
+    tally = Tally(name, lambda index: f"questions[{index}]")
     questions: dict[tuple[str, str], AskedQuestion] = {}
     for position, entry in enumerate(as_list(asked, "questions", name)):
-        place = f"questions[{position}]"
-        if kept_out(entry, place, tally):
+        if kept_out(entry, position, tally):
             continue
-        question = _question(entry, f"{name}, {place}")
+        where = f"{name}, questions[{position}]"
+        question = _question(entry, where)
         key = (question.source, question.id)
         if key in questions:
-            raise FormatError(f"{name}, {place}: a second question {event_name((*key, ''))}")
+            raise FormatError(f"{where}: a second question {event_name((*key, ''))}")
         questions[key] = question
     due = as_text(asked, "forecast_due_date", name)
     return QuestionSet(due, as_text(asked, "question_set", name), questions, tally.left_out())
@@ -115,13 +115,12 @@ def read_question_set(path: Path | str, *, limits: Limits = LIMITS) -> QuestionS
 def read_resolution_set(path: Path | str, *, limits: Limits = LIMITS) -> ResolutionSet:
     """The resolution set in a file. Settled at anything but 0 or 1 is void, never a half."""
     held, name = _read(path, limits)
-    tally = Tally(name)
+    tally = Tally(name, lambda index: f"resolutions[{index}]")
     outcomes: dict[Event, Settled] = {}
     for position, entry in enumerate(as_list(held, "resolutions", name)):
-        place = f"resolutions[{position}]"
-        if kept_out(entry, place, tally):
+        if kept_out(entry, position, tally):
             continue
-        where = f"{name}, {place}"
+        where = f"{name}, resolutions[{position}]"
         source = as_text(entry, "source", where)
         day = None if entry.get("resolution_date") in NOTHING else entry["resolution_date"]
         if source not in MARKETS and day is None:
@@ -147,19 +146,24 @@ def settled_code(value: Any) -> int:
     return code if code in (YES, NO) else VOID
 
 
-def kept_out(entry: Any, place: str, tally: Tally) -> bool:
+def kept_out(entry: Any, index: int, tally: Tally) -> bool:
     """Whether an entry is one that the importers leave aside, counted in `tally`."""
     if not isinstance(entry, dict):
         return False
     if isinstance(entry.get("id"), list) or entry.get("combination_of", "N/A") not in NOTHING:
-        tally.add(COMBINATION, place, "its id is a list of questions; only single ones are read")
+        tally.add(COMBINATION, index, "its id is a list of questions; only single ones are read")
     elif entry.get("direction") not in (None, [], "N/A"):
-        tally.add(COMBINATION, place, "it has directions of a combination question")
-    elif isinstance(entry.get("source"), str) and entry["source"] not in (*MARKETS, *DATASETS):
-        tally.add(UNKNOWN_SOURCE, place, f"the source {shown(entry['source'])} is not known")
+        tally.add(COMBINATION, index, "it has directions of a combination question")
+    elif _unknown(entry.get("source")):
+        tally.add(UNKNOWN_SOURCE, index, f"the source {shown(entry['source'])} is not known")
     else:
         return False
     return True
+
+
+def _unknown(source: Any) -> bool:
+    named = isinstance(source, str) and not isinstance(source, Number)
+    return named and source not in (*MARKETS, *DATASETS)
 
 
 def _question(entry: Any, where: str) -> AskedQuestion:
@@ -193,4 +197,4 @@ def _all_dates(value: Any) -> bool:
 
 def _read(path: Path | str, limits: Limits) -> tuple[dict[str, Any], str]:
     path = Path(path)
-    return as_object(decode_text(read_bytes(path, limits), path.name), path.name), path.name
+    return as_object(read_json(path, limits), path.name), path.name

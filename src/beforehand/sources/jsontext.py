@@ -1,11 +1,14 @@
-"""JSON whose numbers stay the text that stands in the file, so that nothing is rounded on the way."""
+"""JSON whose numbers stay the text that stands in the file: nothing is rounded on the way."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from beforehand.errors import FormatError
+from beforehand.sources.sheet import LIMITS, Limits, read_bytes
 
 
 class Number(str):
@@ -31,7 +34,7 @@ _DECODER = json.JSONDecoder(
 
 
 def decode_text(data: bytes, where: str) -> Any:
-    """The value of a JSON text in UTF-8 with its numbers as `Number`; FormatError says what is wrong.
+    """The value of a JSON text in UTF-8, its numbers as `Number`; FormatError says what is wrong.
 
     >>> decode_text(b'[0.10, "a", null]', "t.json")
     ['0.10', 'a', None]
@@ -48,6 +51,12 @@ def decode_text(data: bytes, where: str) -> Any:
         ) from None
     except RecursionError:
         raise FormatError(f"{where}: nested too deeply") from None
+
+
+def read_json(path: Path, limits: Limits = LIMITS) -> Any:
+    """The value of a JSON file, as `decode_text` has it; FormatError over the limit."""
+    whole = replace(limits, file_bytes=min(limits.file_bytes, limits.whole_bytes))
+    return decode_text(read_bytes(path, whole), path.name)
 
 
 def as_object(value: Any, where: str) -> dict[str, Any]:

@@ -188,10 +188,7 @@ def mark_probabilities(
     mixed = _mixture(above, held.inside(), texts, faults)
 
     def say_above(row: int) -> str:
-        found = f"found {shown(texts[row])}, above 1"
-        if mixed:
-            return f"{found}; {mixed}; make them all fractions yourself"
-        return f"{found}: percent? Divide by 100 yourself"
+        return f"percent? found {texts[row]:.40}, above 1; divide by 100 yourself{mixed}"
 
     words: Mapping[int, tuple[str, str]] = {
         EMPTY: (
@@ -222,4 +219,4 @@ def _mixture(above: Mask, inside: Mask, texts: pl.Series, faults: Faults) -> str
     if not above.any() or not inside.any():
         return ""
     row = int(np.flatnonzero(inside)[0])
-    return f"percents and fractions are mixed ({shown(texts[row])} in {faults.place(row)})"
+    return f"; percents and fractions are mixed ({texts[row]:.40} in {faults.place(row)})"

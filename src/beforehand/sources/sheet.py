@@ -22,9 +22,13 @@ ZIP = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class Limits:
-    """What a table may measure at most. A limit that is hit is named with its value."""
+    """What a table may measure at most. A limit that is hit is named with its value.
+
+    `whole_bytes` is for what is unpacked or held as objects: gzip and JSON.
+    """
 
     file_bytes: int = 2 << 30
+    whole_bytes: int = 512 << 20
     rows: int = 50_000_000
     columns: int = 1_000
     line_bytes: int = 1 << 20
@@ -41,7 +45,8 @@ class Sheet:
     `take(places)` gives the columns at these places of `header`, each of
     `height` cells, as polars Series of any type; `place(index)` the words for
     a row's place, such as "row 17" (the names stand in row 1). `skipped` are
-    lines that could not become rows.
+    lines that could not become rows. `labels`, of a sheet that an importer
+    made, are the names that its columns have in the file.
     """
 
     name: str
@@ -52,6 +57,7 @@ class Sheet:
     place: Callable[[int], str]
     notes: tuple[str, ...] = ()
     skipped: tuple[LeftOut, ...] = ()
+    labels: Mapping[str, str] | None = None
 
 
 def read_bytes(path: Path, limits: Limits = LIMITS) -> bytes:
@@ -70,11 +76,11 @@ def read_unpacked(path: Path, limits: Limits = LIMITS) -> bytes:
         return data
     unpacker = zlib.decompressobj(wbits=31)
     try:
-        found = unpacker.decompress(data, limits.file_bytes)
+        found = unpacker.decompress(data, limits.whole_bytes)
     except zlib.error as error:
         raise FormatError(f"{path}: damaged gzip: {error}") from None
     if unpacker.unconsumed_tail:
-        raise FormatError(f"{path}: unpacked over the limit of {limits.file_bytes} bytes")
+        raise FormatError(f"{path}: unpacked over the limit of {limits.whole_bytes} bytes")
     if not unpacker.eof or unpacker.unused_data:
         raise FormatError(f"{path}: gzip that is cut off, or with something after its end")
     return found
@@ -119,6 +125,7 @@ def text_sheet(
     place: Callable[[int], str],
     notes: Sequence[str] = (),
     skipped: Sequence[LeftOut] = (),
+    labels: Mapping[str, str] | None = None,
 ) -> Sheet:
     """A sheet of text columns of one length, as an importer makes it.
 
@@ -136,4 +143,13 @@ def text_sheet(
         place=place,
         notes=tuple(notes),
         skipped=tuple(skipped),
+        labels=labels or {},
     )
+
+
+def text_columns(sheet: Sheet, names: Sequence[str]) -> list[list[str]]:
+    """The columns of these names as lists; FormatError names those that are not there."""
+    lacking = [name for name in names if name not in sheet.header]
+    if lacking:
+        raise FormatError(f"{sheet.name}, row 1: no column {', '.join(lacking)}")
+    return [series.to_list() for series in sheet.take([sheet.header.index(name) for name in names])]

@@ -10,6 +10,7 @@ from beforehand.sources.sheet import text_sheet
 from beforehand.sources.table import ForecastTable, HasSteps, table_of
 
 SHIPPED = "forecastbench_2024_07_21"
+COLUMNS = ("forecaster", "source", "id", "resolution_date", "forecast")
 FILES = (
     "question_set_human.json",
     "superforecaster_individual.csv",

@@ -157,7 +157,6 @@ def table_of(
     columns: Mapping[str, str | None] | None = None,
     limits: Limits = LIMITS,
     kept_out: Sequence[LeftOut] = (),
-    notes: Sequence[str] = (),
 ) -> ForecastTable:
     """The table of a sheet, as `read_table` has it; importers come in here."""
     found = recognise(sheet.header, sheet.name, columns)
@@ -166,11 +165,16 @@ def table_of(
         role: column_text(cells, role, sheet.header[place], sheet.name)
         for (role, place), cells in zip(found.places.items(), series, strict=True)
     }
-    names = {role: sheet.header[place] for role, place in found.places.items()}
+    labels = sheet.labels or {}
+    names = {
+        role: labels.get(sheet.header[place], sheet.header[place])
+        for role, place in found.places.items()
+    }
     steps = DEFAULT_STEPS if grid is None else grid.steps
     checked = check_cells(texts, names, sheet, steps, skip_bad, limits)
     table = _table(sheet, texts, checked, steps)
-    said = (*sheet.notes, *found.notes, *notes, *_doubts(table))
+    chosen = found.notes if sheet.labels is None else ()
+    said = (*sheet.notes, *chosen, *_doubts(table))
     return replace(table, notes=said, kept_out=tuple(kept_out))
 
 
@@ -259,11 +263,7 @@ def _doubts(table: ForecastTable) -> list[str]:
         other = lowered.setdefault(" ".join(name.casefold().split()), name)
         if other != name:
             doubts.append(f"forecasters {other!r} and {name!r} are counted as two")
-    low = np.full(len(table.questions), 9, dtype=np.int8)
-    high = np.full(len(table.questions), -9, dtype=np.int8)
-    np.minimum.at(low, table.question_index, table.outcome)
-    np.maximum.at(high, table.question_index, table.outcome)
-    two = np.flatnonzero(low < high)
+    two = _two_outcomes(table)
     if len(two):
         doubts.append(
             f"{len(two)} questions have different outcomes in different rows, the first "
@@ -277,3 +277,14 @@ def _doubts(table: ForecastTable) -> list[str]:
             "percents, and what is left of it too"
         )
     return doubts
+
+
+def _two_outcomes(table: ForecastTable) -> NDArray[np.int64]:
+    """The questions settled in more than one way; what is still open does not matter."""
+    settled = table.outcome > -2
+    asked, outcome = table.question_index[settled], table.outcome[settled]
+    low = np.full(len(table.questions), 9, dtype=np.int8)
+    high = np.full(len(table.questions), -9, dtype=np.int8)
+    np.minimum.at(low, asked, outcome)
+    np.maximum.at(high, asked, outcome)
+    return np.flatnonzero(low < high)

@@ -1,0 +1,193 @@
+"""Step 6 of the recipe: every body that a line names is there once due, and as it should be."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from datetime import datetime
+from typing import Any
+
+from beforehand.book.bodies import MAX_BODY_BYTES, body_path, is_sealed, open_sealed
+from beforehand.book.chain import stated_questions
+from beforehand.book.facts import Facts
+from beforehand.book.folder import Folder, printable, read_file
+from beforehand.book.options import Options
+from beforehand.book.report import Report
+from beforehand.clock import instant_key
+from beforehand.errors import FormatError
+from beforehand.records.codec import MAX_LINE_BYTES, decode_json, digest, is_digest
+
+MAX_DECLARED_BYTES = 256 << 10
+MAX_DOTS = 64
+# What the cells of an opened answer may take: more could not have stood in a line.
+MAX_CELLS_BYTES = MAX_LINE_BYTES
+
+
+class Disclosure:
+    """The bodies of one league against the lines that name them and the rules it declared."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        base: str,
+        book: str,
+        entry: dict[str, Any],
+        facts: Facts,
+        options: Options,
+        report: Report,
+    ) -> None:
+        self.folder, self.base, self.book, self.entry = folder, base, book, entry
+        self.facts, self.options, self.report = facts, options, report
+        self.rules: dict[str, str] = {}
+
+    def check(self) -> dict[str, Any]:
+        """Check every body; how many are there, and how many of those that are not are excused."""
+        self.rules = self._declared_rules()
+        as_of = instant_key(self.options.as_of)
+        counts = {"bodies": 0, "bodies_embargoed": 0, "bodies_private": 0, "bodies_erased": 0}
+        query = "SELECT n, at, kind, role, sha256, due, run, forecaster FROM body ORDER BY n, role"
+        for n, at, kind, role, sha256, due, run, forecaster in self.facts.rows(query):
+            place = f"{self.book} line {n}, body {role:.80}"
+            self._check_due(place, role, at, due, run)
+            if not is_digest(sha256):
+                self.report.find(6, place, f"{sha256!r:.80} is not a SHA-256")
+                continue
+            path = f"{self.base}/{body_path(sha256)}"
+            if self.folder.has(path):
+                first = self.facts.one("SELECT n FROM checked WHERE sha256 = ?", (sha256,))
+                if first is None:
+                    counts["bodies"] += 1
+                    self.facts.base.execute("INSERT INTO checked VALUES (?, ?)", (sha256, n))
+                    self._check_present(path, place, sha256, (n, kind, run, forecaster, role))
+                elif self._rule(role) != "line":
+                    self.report.find(
+                        6, place, f"its withheld body was named before, at line {first}"
+                    )
+            elif self.facts.one("SELECT n FROM erased WHERE sha256 = ?", (sha256,)) is not None:
+                counts["bodies_erased"] += 1
+            elif due is None:
+                counts["bodies_private"] += 1
+            elif _is_due(due, as_of):
+                self.report.find(6, place, f"was due at {due} and is missing ({path})")
+            else:
+                counts["bodies_embargoed"] += 1
+        self._check_names()
+        return counts
+
+    def _declared_rules(self) -> dict[str, str]:
+        """The due rule of each role, from the declaration the league line names."""
+        sha256 = (self.facts.league or {}).get("declaration_sha256")
+        path = f"{self.base}/{body_path(str(sha256))}"
+        if not is_digest(sha256) or not self.folder.has(path):
+            self.report.find(6, f"{self.book} line 1", "the declaration is not among the bodies")
+            return {}
+        try:
+            data = read_file(self.folder, path, MAX_DECLARED_BYTES)
+            if digest(data) != sha256:
+                raise FormatError("it does not hash to its name")
+            declared = tomllib.loads(_few_dots(data).decode("utf-8"))
+        except (FormatError, RecursionError, ValueError) as error:
+            self.report.find(6, path, f"is no declaration: {error}")
+            return {}
+        rules = declared.get("bodies", {})
+        if not isinstance(rules, dict):
+            return {}
+        return {str(role): str(rule) for role, rule in rules.items()}
+
+    def _rule(self, role: str) -> str:
+        return self.rules.get(role, "line")
+
+    def _check_due(self, place: str, role: str, at: str, due: str | None, run: str) -> None:
+        rule = self._rule(role)
+        if rule == "never":
+            wanted = None
+        elif rule == "deadline":
+            wanted = self.facts.deadline(run)
+            if wanted is None:
+                self.report.find(
+                    6, place, f"is due at the deadline of {run!r:.80}, which has no roster"
+                )
+                return
+        elif rule == "line":
+            wanted = at
+        else:
+            self.report.find(6, place, f"the declared rule {rule!r:.40} is none of this version's")
+            return
+        if due != wanted:
+            self.report.find(6, place, f"is due at {due}, by the declared rule at {wanted}")
+
+    def _check_present(
+        self, path: str, place: str, sha256: str, owner: tuple[int, str, str, str, str]
+    ) -> None:
+        n, kind, run, forecaster, role = owner
+        try:
+            data = read_file(self.folder, path, MAX_BODY_BYTES)
+        except FormatError as error:
+            self.report.find(6, path, str(error))
+            return
+        hashed = hashlib.sha256(data).hexdigest()
+        if hashed != sha256:
+            self.report.find(6, path, f"hashes to {hashed}; named at {place}")
+            return
+        if self._rule(role) == "line":
+            return
+        if not is_sealed(data):
+            self.report.find(6, path, f"is withheld by rule and carries no salt; named at {place}")
+            return
+        try:
+            body = open_sealed(data)
+        except FormatError as error:
+            self.report.find(6, path, str(error))
+            return
+        wanted = (self.entry["origin"], run, forecaster, role)
+        if (body.origin, body.run, body.forecaster, body.role) != wanted:
+            self.report.find(6, path, f"its header is not of {place}")
+        first = self.facts.one("SELECT n FROM salt WHERE salt = ?", (body.salt,))
+        if first is not None:
+            self.report.find(6, path, f"its salt was used before, at line {first}")
+        else:
+            self.facts.base.execute("INSERT INTO salt VALUES (?, ?)", (body.salt, n))
+        if (kind, role) == ("answer", "answer"):
+            self._check_opened(n, place, path, body.content)
+
+    def _check_opened(self, n: int, place: str, path: str, content: bytes) -> None:
+        """The cells of an answer that was withheld: step 7 for what its line did not show."""
+        if len(content) > MAX_CELLS_BYTES:
+            self.report.find(6, path, f"is no answer: it has over {MAX_CELLS_BYTES} bytes")
+            return
+        try:
+            value = decode_json(content)
+        except FormatError as error:
+            self.report.find(6, path, f"is no answer: {error}")
+            return
+        questions = stated_questions(value.get("cells") if isinstance(value, dict) else None)
+        if questions is None:
+            self.report.find(6, path, "is no answer: it holds no list of cells")
+            return
+        problem = self.facts.stated_too_late(n, questions)
+        if problem is not None:
+            self.report.find(7, place, problem)
+
+    def _check_names(self) -> None:
+        """No file among the bodies that no line names."""
+        prefix = f"{self.base}/bodies/"
+        for name in self.folder.names():
+            if name.startswith(prefix):
+                sha256 = name.rpartition("/")[2]
+                named = self.facts.one("SELECT n FROM body WHERE sha256 = ?", (sha256,))
+                if named is None or name != f"{self.base}/{body_path(sha256)}":
+                    self.report.find(6, printable(name), "is a body that no line names")
+
+
+def _is_due(due: str, as_of: datetime) -> bool:
+    try:
+        return bool(instant_key(due) <= as_of)
+    except FormatError:
+        return True
+
+
+def _few_dots(data: bytes) -> bytes:
+    """The data, unless a line has so many dots that the TOML reader would take very long."""
+    if any(line.count(b".") > MAX_DOTS for line in data.split(b"\n")):
+        raise FormatError(f"a line has more than {MAX_DOTS} dots")
+    return data

@@ -1,0 +1,129 @@
+"""`beforehand score`: an analyst's table of forecasts, scored."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+
+from beforehand.cli.screen import errors_named, out
+from beforehand.errors import FormatError
+from beforehand.publish.scorecard import MARGIN, Scorecard, build_scorecard
+from beforehand.records.shape import decimal_text
+from beforehand.scoring.exact import Grid
+from beforehand.site.report import write_report
+from beforehand.sources.formats import read_any
+
+EPILOG = (
+    "Example: beforehand score forecasts.csv --html report.html. "
+    "Exit codes: 0 scored, 2 bad input (the message names row and column)."
+)
+
+
+def score(
+    file: Annotated[
+        Path, typer.Argument(help="CSV, Parquet or JSONL, or a known benchmark's file.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write a report with pictures.")] = None,
+    skip_bad: Annotated[bool, typer.Option(help="Leave bad rows out and count them.")] = False,
+    grid: Annotated[
+        str, typer.Option(help="The grid step probabilities are scored on.")
+    ] = "0.0001",
+    margin: Annotated[
+        float, typer.Option(help="The Brier difference that counts as none.")
+    ] = MARGIN,
+) -> None:
+    """Score a table: forecaster, question, probability, outcome; a crowd, cluster, time if there.
+
+    Bad rows are named, never repaired. Prints every forecaster's scores with
+    intervals, and says who is better.
+    """
+    with errors_named():
+        step = decimal_text(grid, "--grid")
+        table = read_any(file, skip_bad=skip_bad, grid=_grid(step))
+        card = build_scorecard(table, margin)
+        if html is not None:
+            write_report(card, html)
+    if as_json:
+        typer.echo(json.dumps(card.content, indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    print_card(card)
+    if html is not None:
+        out.print(f"report: {html}", soft_wrap=True)
+
+
+def _grid(step: Decimal) -> Grid:
+    if step <= 0:
+        raise FormatError(f"--grid {step}: a step above 0, such as 0.0001")
+    return Grid.of(step)
+
+
+def print_card(card: Scorecard) -> None:
+    """The scorecard as a table, what was rounded or left out, and the sentence."""
+    content = card.content
+    for note in content["notes"]:
+        out.print(f"note: {note}", markup=False, soft_wrap=True, style="dim")
+    crowd = card.table.crowd is not None
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("forecaster", overflow="fold")
+    names = ("n", "reliab.", "Brier", "95 % interval", "log loss", "slope", "ECE")
+    for name in (*names, *(("skill", "95 %") if crowd else ())):
+        table.add_column(name, justify="right", no_wrap=True)
+    cards = sorted(content["forecasters"].items(), key=lambda item: _order(item[1]))
+    for name, held in cards:
+        table.add_row(name, *_cells(held, crowd))
+    out.print(table)
+    shared, rounding = content["shared"], content["rounding"]
+    out.print(
+        f"All {len(shared['forecasters']) or 'ranked'} forecasters who answered four in five share "
+        f"n = {shared['n']} resolved questions ({shared['sha256'][:12]}); --json has their scores.",
+        soft_wrap=True,
+    )
+    out.print(
+        f"Scored on a grid of {content['grid']}: {rounding['moved']} of {rounding['stated']} "
+        f"probabilities moved, by {rounding['most']} at most.",
+        soft_wrap=True,
+    )
+    for item in (*content["skipped"], *content["kept_out"]):
+        out.print(
+            f"left out: {item['reason']}: {item['count']} ({item['example']})",
+            soft_wrap=True,
+            markup=False,
+        )
+    out.print(f"\n{content['standing']['sentence']}", markup=False, soft_wrap=True, style="bold")
+
+
+def _order(held: dict[str, Any]) -> tuple[bool, float]:
+    return held["brier"] is None, held["brier"] or 0.0
+
+
+def _cells(held: dict[str, Any], crowd: bool) -> list[str]:
+    cells = [
+        f"{held['n']:,}",
+        "–" if held["reliability"] is None else f"{100 * held['reliability']:.0f}%",
+        _number(held["brier"]),
+        _range(held["brier_interval"]),
+        _number(held["log_loss"]),
+        _number(held["cox"]["slope"], 2),
+        _number(held["ece"], 3),
+    ]
+    if crowd:
+        skill = held["skill"]
+        cells += [_number(skill["mean"], 4, sign=True), _range(skill["ci95"], sign=True)]
+    return cells
+
+
+def _number(value: float | None, places: int = 4, *, sign: bool = False) -> str:
+    return "–" if value is None else f"{value:{'+' if sign else ''}.{places}f}"
+
+
+def _range(ends: list[float] | None, *, sign: bool = False) -> str:
+    if ends is None:
+        return "–"
+    return f"{_number(ends[0], 4, sign=sign)} to {_number(ends[1], 4, sign=sign)}"

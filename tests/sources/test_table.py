@@ -1,0 +1,356 @@
+"""Bad input is named with file, row and column, or left out and counted; never repaired."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from beforehand.errors import FormatError
+from beforehand.sources.sheet import LIMITS, Limits
+from beforehand.sources.table import ForecastTable, read_table
+
+HEADER = "forecaster,question,probability,outcome"
+GOOD = ["a,q1,0.62,1", "a,q2,0.1,0", "b,q1,0.5,1"]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a CSV file of this header and these rows."""
+
+    def wrote(*rows: str, header: str = HEADER, name: str = "t.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes("\n".join([header, *rows, ""]).encode())
+        return path
+
+    return wrote
+
+
+def refused(path: object, *said: str, limits: Limits = LIMITS, skip_bad: bool = False) -> str:
+    with pytest.raises(FormatError) as caught:
+        read_table(path, limits=limits, skip_bad=skip_bad)
+    message = str(caught.value)
+    for part in said:
+        assert part in message, message
+    assert len(message) < 1500
+    return message
+
+
+def left_out(path: object, reason: str, rows: list[int], limits: Limits = LIMITS) -> ForecastTable:
+    table = read_table(path, skip_bad=True, limits=limits)
+    found = {left.reason: left for left in table.skipped}
+    assert list(found) == [reason]
+    assert found[reason].count == len(rows)
+    assert found[reason].first == tuple(f"row {row}" for row in rows[:5])
+    assert found[reason].first[0] in found[reason].example
+    return table
+
+
+# A bad cell in row 4 of a good table: its row, the reason, the column, and what to do.
+BAD = {
+    "percent": ("c,q1,62,1", "above 1", "probability", "percent? found 62", "divide by 100"),
+    "just above 1": ("c,q1,1.0001,1", "above 1", "probability", "found 1.0001"),
+    "below 0": ("c,q1,-0.1,1", "below 0", "probability", "'-0.1'"),
+    "percent sign": ("c,q1,62%,1", "percent sign", "probability", "as a fraction"),
+    "decimal comma": ('c,q1,"0,62",1', "decimal comma", "probability", "write a point"),
+    "nan": ("c,q1,nan,1", "not a finite number", "probability", "nan"),
+    "minus nan": ("c,q1,-NaN,1", "not a finite number", "probability", "NaN"),
+    "infinity": ("c,q1,inf,1", "not a finite number", "probability", "inf"),
+    "overflow": ("c,q1,1e999,1", "above 1", "probability", "1e999"),
+    "empty": ("c,q1,,1", "no probability", "probability", "write 'missing'"),
+    "blank": ("c,q1,  ,1", "no probability", "probability", "write 'missing'"),
+    "NA": ("c,q1,N/A,1", "no probability", "probability", "status column"),
+    "text": ("c,q1,likely,1", "not a number", "probability", "'likely'"),
+    "range": ("c,q1,0.6-0.7,1", "not a number", "probability", "'0.6-0.7'"),
+    "underscore": ("c,q1,0.1_0,1", "not a number", "probability", "'0.1_0'"),
+    "other digits": ("c,q1,٠.٥,1", "not a number", "probability", "0 to 1"),
+    "400 places": (f"c,q1,0.{'0' * 400}1,1", "too many places", "probability", "400"),
+    "tiny": ("c,q1,1e-99999,1", "too many places", "probability", "400"),
+    "half": ("c,q1,0.6,0.5", "no outcome", "outcome", "void", "yes", "even"),
+    "two": ("c,q1,0.6,2", "no outcome", "outcome", "accepted are 1, yes, true; 0, no, false"),
+    "word": ("c,q1,0.6,maybe", "no outcome", "outcome", "annulled", "unresolved"),
+    "no forecaster": (",q1,0.6,1", "no forecaster", "forecaster", "every row needs"),
+    "no question": ("c, ,0.6,1", "no question", "question", "every row needs"),
+    "repeated": ("a,q1,0.7,1", "repeated answer", "question", "after row 2", "time column"),
+    "repeated missing": ("a,q1,missing,1", "repeated answer", "question", "after row 2"),
+    "too few": ("c,q1,0.6", "number of fields", "", "3 fields where the header has 4"),
+    "too many": ("c,q1,0.6,1,2", "number of fields", "", "5 fields where the header has 4"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_row_is_named_or_left_out(case: str, write: Callable[..., Path]) -> None:
+    row, reason, column, *said = BAD[case]
+    path = write(*GOOD[:2], row, GOOD[2])
+    refused(path, "t.csv, row 4", *([f"column '{column}'"] if column else []), *said)
+    table = left_out(path, reason, [4])
+    assert (len(table), table.n_skipped) == (3, 1)
+
+
+def test_a_character_that_no_name_holds(write: Callable[..., Path]) -> None:
+    """A NUL in the first bytes tells a binary file; a later one is a bad row."""
+    path = write(*(f"m,p{n:05},0.5,1" for n in range(300)), "m,q\0,0.6,1")
+    refused(path, "t.csv, row 302, column 'question'", "NUL")
+    assert len(left_out(path, "not a plain value", [302])) == 300
+
+
+def test_the_first_bad_row_is_named_and_each_counted_once(write: Callable[..., Path]) -> None:
+    path = write(*GOOD, "c,q1,x,maybe", "c,q2,y,1", "c,q3,0.5,9")
+    refused(path, "row 5", "'x'")
+    table = read_table(path, skip_bad=True)
+    assert [(left.reason, left.count) for left in table.skipped] == [
+        ("not a number", 2),
+        ("no outcome", 1),
+    ]
+    assert table.skipped[0].line() == "not a number: 2 (row 5, row 6)"
+
+
+def test_percents_and_fractions_in_one_column(write: Callable[..., Path]) -> None:
+    path = write("a,q1,0.4,1", "a,q2,0,0", "a,q3,62,1")
+    refused(path, "row 4", "percents and fractions are mixed (0.4 in row 2)")
+    left_out(path, "above 1", [4])
+
+
+def test_a_column_of_percents_is_doubted_even_where_bad_rows_are_left_out(
+    write: Callable[..., Path],
+) -> None:
+    path = write("a,q1,62,1", "a,q2,40,0", "a,q3,1,1")
+    assert "mixed" not in refused(path, "row 2", "percent?", "divide by 100")
+    table = left_out(path, "above 1", [2, 3])
+    assert any("2 of 3 probabilities were above 1" in note for note in table.notes)
+
+
+def test_a_table_that_is_bad_throughout_is_an_error_in_both_modes(
+    write: Callable[..., Path],
+) -> None:
+    path = write("a,q1,62,1", "a,q2,40,0")
+    refused(path, "row 2")
+    refused(path, "no row is left", "above 1: 2 (row 2, row 3)", skip_bad=True)
+
+
+TIMED = HEADER + ",time"
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason", "said"),
+    [
+        ("2026-01-05 12:00:00", "time without a zone", "has no zone"),
+        ("2026-01-05T12:00:00.5", "time without a zone", "with Z or its offset"),
+        ("2026-01-05T12:00", "time without a zone", "has no zone"),
+        ("2026-01-05", "time without a zone", "name the column 'session'"),
+        ("", "no time", "leave the whole column out"),
+        ("1767614400", "no time", "2026-01-05T12:00:00Z"),
+        ("2026-02-30T12:00:00Z", "no time", "is no date and time"),
+        ("2026-01-05T24:00:00Z", "no time", "is no date and time"),
+        ("2026-01-05T12:00:00+25:00", "no time", "is no date and time"),
+        ("2026-01-05T12:00:00.0000001Z", "too fine a time", "finer than a microsecond"),
+        ("January 5", "no time", "is no time"),
+    ],
+)
+def test_a_time_that_is_no_instant(
+    cell: str, reason: str, said: str, write: Callable[..., Path]
+) -> None:
+    path = write(
+        "a,q1,0.5,1,2026-01-05T12:00:00Z",
+        f"a,q2,0.5,1,{cell}",
+        "a,q3,0.5,1,2026-01-05T12:00:00Z",
+        header=TIMED,
+    )
+    refused(path, "t.csv, row 3, column 'time'", said)
+    assert len(left_out(path, reason, [3])) == 2
+
+
+def test_a_time_without_a_zone_is_refused_in_every_time_zone(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naive = write("a,q1,0.5,1,2026-01-05 12:00:00", header=TIMED)
+    aware = write("a,q1,0.5,1,2026-01-05 12:00:00Z", header=TIMED, name="z.csv")
+    for zone in ("UTC", "America/New_York", "Asia/Kolkata"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        refused(naive, "row 2", "no zone")
+        moments = read_table(aware).time
+        assert moments is not None and moments.tolist() == [1_767_614_400_000_000]
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_a_second_answer_is_one_at_the_same_time_only(write: Callable[..., Path]) -> None:
+    rows = ("a,q1,0.5,1,2026-01-05T12:00:00Z", "a,q1,0.6,1,2026-01-05T13:00:00+01:00")
+    refused(write(*rows, header=TIMED), "row 3", "at the same time, after row 2")
+    later = "a,q1,0.6,1,2026-01-05T13:00:01+01:00"
+    assert len(read_table(write(rows[0], later, header=TIMED))) == 2
+
+
+SIDED = HEADER + ",side"
+
+
+@pytest.mark.parametrize(
+    ("row", "reason", "said"),
+    [
+        ("c,q1,0.8,1,no", "side contradicts probability", "above one half"),
+        ("c,q1,0.2,1,YES", "side contradicts probability", "the probability is that of YES"),
+        ("c,q1,0.50001,1,down", "side contradicts probability", "above one half"),
+        ("c,q1,0.8,1,perhaps", "no answer side", "accepted are 1, yes, true, up"),
+    ],
+)
+def test_side_and_probability_that_contradict_each_other(
+    row: str, reason: str, said: str, write: Callable[..., Path]
+) -> None:
+    path = write(
+        "a,q1,0.5,1,no", "a,q2,0.5,1,yes", row, "b,q1,0.2,1,No", "b,q2,0.9,1,", header=SIDED
+    )
+    refused(path, "t.csv, row 4, column 'side'", said)
+    assert len(left_out(path, reason, [4])) == 4
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ("62", "above 1"),
+        ("x", "not a number"),
+        ("inf", "not a finite number"),
+        ("refused", "a missing answer"),
+        ("5%", "percent sign"),
+    ],
+)
+def test_a_crowd_that_is_no_probability(cell: str, reason: str, write: Callable[..., Path]) -> None:
+    path = write("a,q1,0.5,1,0.4", f"a,q2,0.5,1,{cell}", "a,q3,0.5,1,", header=HEADER + ",crowd")
+    refused(path, "t.csv, row 3, column 'crowd'")
+    crowd = left_out(path, reason, [3]).crowd
+    assert crowd is not None and crowd.tolist() == [4000, -1]
+
+
+def test_a_status_that_contradicts_the_probability(write: Callable[..., Path]) -> None:
+    path = write("a,q1,0.5,1,ok", "a,q2,0.5,1,timeout", header=HEADER + ",status")
+    refused(path, "t.csv, row 3, column 'status'", "'timeout'", "'0.5'")
+    left_out(path, "status contradicts probability", [3])
+
+
+def test_an_optional_name_may_not_be_empty(write: Callable[..., Path]) -> None:
+    for role in ("cluster", "segment"):
+        path = write("a,q1,0.5,1,x", "a,q2,0.5,1,", header=f"{HEADER},{role}")
+        refused(path, "row 3", f"column '{role}'", "leave the whole column out")
+        left_out(path, f"no {role}", [3])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "empty"),
+        (b" \n \n", "empty"),
+        (HEADER.encode(), "a header and no row"),
+        (HEADER.encode() + b"\n\n  \n", "a header and no row"),
+        (b"\n" + HEADER.encode() + b"\na,q,0.5,1\n", "row 1: empty; the column names"),
+        (b"gpt,q1,0.62,1\ngpt,q2,0.1,0\n", "the line with the column names is missing"),
+        (b"model,question,resolution\na,q,1\n", "no column for the probability"),
+        (b"p,question,model,colour\n0.5,q,a,1\n", "no column for the outcome"),
+        (HEADER.encode("utf-16"), "UTF-16"),
+        (HEADER.encode("utf-16-le") + b"\n\0", "UTF-16"),
+        (gzip.compress(HEADER.encode()), "unpack it first (gunzip)"),
+        (b"PK\x03\x04xl/workbook", "Excel workbook"),
+        (b"PAR1 and then nothing", "not readable as Parquet"),
+        (b'[{"p": 1}]', "one object a line (JSONL)"),
+        ((HEADER + "\ra,q,0.5,1\r").encode(), "carriage returns"),
+        (
+            (HEADER + '\na,"q,0.5,1\nb,q,0.5,1\n').encode(),
+            "row 2",
+        ),
+        ((HEADER + '\na,5" q,0.5,1\nb,q "x",0.5,1\n').encode(), "row 2: a quotation mark inside"),
+        ((HEADER + "\na,\xe9t\xe9,0.5,1\n").encode("latin-1"), "row 2: not UTF-8"),
+        ("forecaster,qu\xe9stion,p,y\na,q,0.5,1\n".encode("latin-1"), "row 1: not UTF-8"),
+    ],
+)
+def test_a_file_of_another_form(content: bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    path.write_bytes(content)
+    refused(path, "file.csv", said)
+    refused(path, "file.csv", skip_bad=True)
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    refused(tmp_path / "none.csv", "none.csv: no such file")
+    refused(tmp_path, "a folder")
+    refused({"p": [1]}, "give a path, a polars frame or a pandas frame")
+    refused(pl.LazyFrame({"p": [1]}), ".collect()")
+    refused(pl.DataFrame({"p": []}), "no row")
+
+
+def test_what_is_not_utf_8_in_one_row_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(f"{HEADER}\na,q1,0.5,1\n".encode() + b"a,q\xe9,0.5,1\na,q3,0.5,1\n")
+    refused(path, "t.csv, row 3", "save the file as CSV in UTF-8")
+    assert left_out(path, "not UTF-8", [3]).questions == ("q1", "q3")
+
+
+def test_a_million_columns(write: Callable[..., Path]) -> None:
+    refused(write("a", header=",".join(["c"] * 500_000)), "500000 columns", "limit of 1000")
+    wide = write(*GOOD, ",".join(["1"] * 500_000))
+    refused(wide, "t.csv, row 5", "500000 fields where the header has 4")
+    assert len(left_out(wide, "number of fields", [5])) == 3
+    wider = write(*GOOD, "," * 1_000_000 + "x" * 50_000)
+    refused(wider, "t.csv, row 5: 1050000 bytes, over the limit of 1048576")
+    assert len(left_out(wider, "line too long", [5])) == 3
+    million = write(*GOOD, header=",".join(["column"] * 1_000_000))
+    refused(million, "row 1: over the limit of 1048576 bytes")
+
+
+def test_one_line_of_100_megabytes(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    began = time.monotonic()
+    path.write_bytes(b"x" * 100_000_000)
+    refused(path, "row 1: over the limit")
+    path.write_bytes(f"{HEADER}\na,q1,0.5,1\nb,".encode() + b"x" * 100_000_000 + b",0.5,1\n")
+    refused(path, "t.csv, row 3: 100000008 bytes, over the limit of 1048576 a line")
+    assert len(left_out(path, "line too long", [3])) == 1
+    path.write_bytes(b'{"forecaster": "' + b"x" * 100_000_000 + b'"}\n')
+    refused(path, "row 1: 100000018 bytes, over the limit")
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (replace(LIMITS, file_bytes=50), "over the limit of 50 bytes; split the file"),
+        (replace(LIMITS, rows=2), "3 rows, over the limit of 2"),
+        (replace(LIMITS, columns=3), "4 columns, over the limit of 3"),
+        (replace(LIMITS, line_bytes=9), "over the limit of 9"),
+        (replace(LIMITS, line_bytes=40, text_bytes=1), "row 2, column 'question': 2 bytes, over"),
+    ],
+)
+def test_every_limit_is_named(limits: Limits, said: str, write: Callable[..., Path]) -> None:
+    refused(write(*GOOD), said, limits=limits)
+    frame = pl.DataFrame({"forecaster": ["a", "b", "c"], "question": ["q"] * 3, "p": [0.5] * 3})
+    frame = frame.with_columns(outcome=pl.lit(1))
+    jsonl = write(*GOOD).with_suffix(".jsonl")
+    frame.write_ndjson(jsonl)
+    parquet = jsonl.with_suffix(".parquet")
+    frame.write_parquet(parquet)
+    if limits.rows == 2 or limits.columns == 3:
+        for source in (frame, jsonl, parquet):
+            refused(source, "over the limit of", limits=limits)
+    if limits.file_bytes == 50:
+        refused(jsonl, "over the limit of 50", limits=limits)
+        refused(parquet, "over the limit of 50", limits=limits)
+
+
+def test_two_columns_for_one_role_are_named_and_can_be_settled(
+    write: Callable[..., Path],
+) -> None:
+    path = write("a,b,q1,0.5,1", header="model,user,question,p,y")
+    refused(path, "row 1: 'model' and 'user' could both be the forecaster", "columns={'forecaster'")
+    assert read_table(path, columns={"forecaster": "user"}).forecasters == ("b",)
+    twice = write("a,q1,0.5,0.6,1", header="model,question,p,p,y")
+    refused(twice, "'p' and 'p' could both be the probability")
+    dated = write("a,q1,0.5,1,x,y", header=HEADER + ",date,created_at")
+    refused(dated, "'date' and 'created_at' could both be the time")
+    assert read_table(dated, columns={"time": None}).time is None
+    with pytest.raises(FormatError, match="is no role"):
+        read_table(path, columns={"colour": "p"})
+    with pytest.raises(FormatError, match="0 columns are named 'nobody'"):
+        read_table(path, columns={"forecaster": "nobody"})

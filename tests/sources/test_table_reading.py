@@ -1,0 +1,450 @@
+"""What a table is read as: names, missing answers, exact rounding, and one result from any form."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beforehand.errors import FormatError
+from beforehand.scoring.exact import Grid
+from beforehand.sources.probability import read_probabilities
+from beforehand.sources.table import ForecastTable, read_table
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+HEADER = "forecaster,question,probability,outcome"
+
+
+def csv_file(folder: Path, text: str, name: str = "t.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def rows(table: ForecastTable) -> list[tuple[Any, ...]]:
+    """The rows of a table as plain values."""
+
+    def of(names: tuple[str, ...], index: Any) -> list[Any]:
+        return [None] * len(table) if index is None else [names[place] for place in index.tolist()]
+
+    def plain(values: Any) -> list[Any]:
+        return [None] * len(table) if values is None else values.tolist()
+
+    columns = (
+        of(table.forecasters, table.forecaster_index),
+        of(table.questions, table.question_index),
+        plain(table.units),
+        plain(table.outcome),
+        plain(table.crowd),
+        of(table.clusters, table.cluster_index),
+        plain(table.time),
+        of(table.segments, table.segment_index),
+    )
+    return list(zip(*columns, strict=True))
+
+
+def facts(table: ForecastTable) -> tuple[Any, ...]:
+    """Everything of a table but the order of its rows, and where it came from."""
+    return (
+        sorted(rows(table), key=repr),
+        table.forecasters,
+        table.questions,
+        table.clusters,
+        table.segments,
+        [dict(counts) for counts in table.missing],
+        (table.rounded, table.largest_rounding),
+        (table.crowd_rounded, table.largest_crowd_rounding),
+        [(left.reason, left.count) for left in table.skipped],
+    )
+
+
+def test_the_arrays(tmp_path: Path) -> None:
+    text = (
+        f"{HEADER},crowd,cluster,time,segment\n"
+        "b,q2,0.97505,no,0.5,e1,2026-01-05T12:00:00Z,s\n"
+        "a,q1,1,TRUE,,e1,2026-01-05T12:00:00.25+01:00,s\n"
+        "a,q4,0,void,0.12345,e2,2026-01-05 12:00Z,t\n"
+        "b,q1,missing,,,e2,2026-01-05T12:00:00Z,t\n"
+        "b,q3,0.3,,,e2,2026-01-05T12:00:00 UTC,t\n"
+    )
+    table = read_table(csv_file(tmp_path, text))
+    noon = 1_767_614_400_000_000
+    assert rows(table) == [
+        ("b", "q2", 9750, 0, 5000, "e1", noon, "s"),
+        ("a", "q1", 10000, 1, -1, "e1", noon - 3_600_000_000 + 250_000, "s"),
+        ("a", "q4", 0, -1, 1234, "e2", noon, "t"),
+        ("b", "q3", 3000, -2, -1, "e2", noon, "t"),
+    ]
+    assert table.n_missing == 1 and dict(table.missing[1]) == {"missing": 1}
+    assert (table.rounded, table.largest_rounding) == (1, "0.00005")
+    assert (table.crowd_rounded, table.largest_crowd_rounding) == (1, "0.00005")
+    assert (table.units.dtype, table.outcome.dtype) == (np.uint16, np.int8)
+    assert table.forecaster_index.dtype == table.question_index.dtype == np.int32
+    assert table.crowd is not None and table.crowd.dtype == np.int32
+    assert table.time is not None and table.time.dtype == np.int64
+    assert (table.source, table.format, table.steps, table.notes) == ("t.csv", "CSV", 10_000, ())
+
+
+@pytest.mark.parametrize(
+    ("header", "roles"),
+    [
+        ("model,question_id,p,resolved_to", 4),
+        ("User,ID,Prob,Result", 4),
+        ("agent,market,forecast,resolution", 4),
+        ("MODEL NAME,Question-ID,Probability Yes,y", 4),
+        (" forecaster , question,prediction,label", 2),
+    ],
+)
+def test_other_names_are_recognised_and_said(header: str, roles: int, tmp_path: Path) -> None:
+    table = read_table(csv_file(tmp_path, f"{header}\na,q1,0.5,1\n"))
+    assert rows(table)[0][:4] == ("a", "q1", 5000, 1)
+    assert sum("is read as the" in note for note in table.notes) == roles
+
+
+def test_optional_names_and_columns_passed_over(tmp_path: Path) -> None:
+    header = f"{HEADER},market_price,session,created_at,colour"
+    text = f"{header}\na,q,0.5,1,0.4,d1,2026-01-05T00:00:00Z,red\n"
+    table = read_table(csv_file(tmp_path, text))
+    assert rows(table)[0][4:6] == (4000, "d1")
+    assert table.notes == (
+        "column 'market_price' is read as the crowd",
+        "column 'session' is read as the cluster",
+        "column 'created_at' is read as the time",
+        "columns passed over: 'colour'",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [
+        ("\ufeff" + HEADER + "\na,q1,0.5,1\n", "a byte order mark was passed over"),
+        (HEADER.replace(",", ";") + "\na;q1;0.5;1\n", "fields are separated by semicolons"),
+        (HEADER.replace(",", "\t") + "\na\tq1\t0.5\t1\n", "fields are separated by tabs"),
+        (HEADER + "\r\n\r\na,q1,0.5,1\r\n\r\n\r\n", "empty lines passed over: 3"),
+        (HEADER + "\n\na,q1,0.5,1", "empty lines passed over: 1"),
+    ],
+)
+def test_forms_of_csv(content: str, note: str, tmp_path: Path) -> None:
+    table = read_table(csv_file(tmp_path, content))
+    assert rows(table)[0][:4] == ("a", "q1", 5000, 1)
+    assert note in table.notes
+
+
+def test_quoted_fields_and_the_row_of_an_editor(tmp_path: Path) -> None:
+    text = (
+        '"forecaster",question,"probability",outcome\n'
+        '"a, the first","said ""yes""\nand no",0.5,1\n'
+        "\nb,q1,0.5,1\nb,q2,62,1\n"
+    )
+    path = csv_file(tmp_path, text)
+    with pytest.raises(FormatError, match="row 6, column 'probability'"):
+        read_table(path)
+    table = read_table(path, skip_bad=True)
+    assert table.forecasters == ("a, the first", "b")
+    assert table.questions == ("q1", 'said "yes"\nand no')
+    assert table.skipped[0].first == ("row 6",)
+
+
+def test_missing_answers_are_counted_with_their_reasons(tmp_path: Path) -> None:
+    text = (
+        f"{HEADER},status\na,q1,0.5,1,ok\na,q2,,1,refused\na,q3,NaN,1,Time-out\na,q4,timeout,0,\n"
+        "b,q1,,1,rate limited\nb,q2,missing,1,valid\nc,q1,0.5,1,resolved\n"
+    )
+    with pytest.raises(FormatError, match="row 4, column 'probability'"):
+        read_table(csv_file(tmp_path, text))  # "time-out" is no word of a failure
+    table = read_table(csv_file(tmp_path, text.replace("Time-out", "Timeout")))
+    assert table.forecasters == ("a", "b", "c")
+    assert [dict(counts) for counts in table.missing] == [
+        {"refused": 1, "timeout": 2},
+        {"rate_limited": 1, "missing": 1},
+        {},
+    ]
+    assert len(table) == 2 and table.questions == ("q1", "q2", "q3", "q4")
+
+
+def test_a_column_of_failures_takes_any_text_as_a_reason(tmp_path: Path) -> None:
+    text = f"{HEADER},error\na,q1,0.5,1,\na,q2,,1,HTTP 500: {'x' * 200}\n"
+    table = read_table(csv_file(tmp_path, text))
+    (reason,) = table.missing[0]
+    assert reason.startswith("HTTP 500: x") and len(reason) == 80
+
+
+@pytest.mark.parametrize(
+    ("word", "code"),
+    [
+        *((word, 1) for word in ("1", "1.0", "yes", "Yes ", "TRUE")),
+        *((word, 0) for word in ("0", "0.0", "No", " no", "false")),
+        *((word, -1) for word in ("void", "Annulled", "cancelled", "ambiguous")),
+        *((word, -2) for word in ("", "NA", "n/a", "open", "unresolved", "nan", "pending")),
+    ],
+)
+def test_the_words_of_an_outcome(word: str, code: int, tmp_path: Path) -> None:
+    """Blanks around a label do not matter; a void and an open question are no half."""
+    table = read_table(csv_file(tmp_path, f"{HEADER}\na,q1,0.5,{word}\n"))
+    assert table.outcome.tolist() == [code]
+
+
+def test_what_a_person_should_look_at_is_noted(tmp_path: Path) -> None:
+    text = f"{HEADER}\nGPT-4,q1,0.5,1\ngpt-4,q1,0.5,0\ngpt-4,q2,0.5,\nGPT-4,q2,0.5,1\n"
+    notes = read_table(csv_file(tmp_path, text)).notes
+    assert "forecasters 'GPT-4' and 'gpt-4' are counted as two" in notes
+    assert any(note.startswith("1 questions have different outcomes") for note in notes)
+
+
+decimals = st.one_of(
+    st.decimals(0, 1, allow_nan=False, allow_infinity=False, places=5),
+    st.decimals(0, 1, allow_nan=False, allow_infinity=False),
+    st.floats(0, 1).map(lambda value: Decimal(repr(value))),
+    st.integers(0, 20_000).map(lambda half: Decimal(half) / 20_000),
+)
+
+
+@given(st.lists(decimals, min_size=1), st.sampled_from([1, 3, 100, 1000, 4096, 10_000, 65_535]))
+def test_rounding_is_that_of_the_exact_grid(values: list[Decimal], steps: int) -> None:
+    forms = [f"{value:f}" if place % 2 else str(value) for place, value in enumerate(values)]
+    held = read_probabilities(pl.Series(forms), steps)
+    assert not held.fault.any()
+    assert held.units.tolist() == [Grid(steps).units(value) for value in values]
+    half = [(value > Decimal("0.5")) - (value < Decimal("0.5")) for value in values]
+    assert held.side.tolist() == half
+    moved = [
+        abs(
+            Grid(steps).probability(Grid(steps).units(value))
+            - value.as_integer_ratio()[0] * Grid(value.as_integer_ratio()[1]).probability(1)
+        )
+        for value in values
+    ]
+    count, largest = held.rounding(np.ones(len(values), dtype=np.bool_))
+    assert count == sum(amount != 0 for amount in moved)
+    assert float(largest) == pytest.approx(float(max(moved)), rel=1e-9)
+
+
+def test_the_largest_rounding_is_exact_decimal_text(tmp_path: Path) -> None:
+    text = f"{HEADER}\na,q1,0.12345678901234567890123,1\na,q2,0.1,1\n"
+    table = read_table(csv_file(tmp_path, text))
+    assert (table.rounded, table.largest_rounding) == (1, "0.00004321098765432109877")
+    assert read_table(csv_file(tmp_path, text), grid=Grid(100)).units.tolist() == [12, 10]
+    with pytest.raises(FormatError, match="from 1 to 65535"):
+        read_table(csv_file(tmp_path, text), grid=Grid(100_000))
+
+
+names = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=6)
+names = names.filter(lambda name: name.strip() and name.casefold() not in ("nan",))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[dict[str, str]]:
+    """Rows of a good table, as the text of their cells."""
+    pairs = draw(st.lists(st.tuples(names, names), min_size=1, max_size=12, unique=True))
+    moments = st.integers(0, 4_000_000_000_000_000)
+    optional = draw(st.sets(st.sampled_from(["crowd", "cluster", "time", "segment"])))
+    built = []
+    for forecaster, question in pairs:
+        missing = draw(st.integers(0, 5)) == 0
+        row = {
+            "forecaster": forecaster,
+            "question": question,
+            "probability": "refused" if missing else str(draw(st.floats(0, 1))),
+            "outcome": draw(st.sampled_from(["1", "0", "void", ""])),
+        }
+        if "crowd" in optional:
+            row["crowd"] = draw(st.sampled_from(["", "0.5", "0.123456", "1e-7"]))
+        if "cluster" in optional:
+            row["cluster"] = draw(names)
+        if "segment" in optional:
+            row["segment"] = draw(names)
+        if "time" in optional:
+            row["time"] = (EPOCH + timedelta(microseconds=draw(moments))).isoformat()
+        built.append(row)
+    return built
+
+
+def write_csv(folder: Path, held: list[dict[str, str]]) -> Path:
+    path = folder / "t.csv"
+    pl.DataFrame(held).write_csv(path, quote_style="always")
+    return path
+
+
+@given(held=tables(), order=st.randoms(use_true_random=False))
+def test_the_order_of_rows_changes_nothing_but_the_order(
+    held: list[dict[str, str]], order: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("order")
+    before = read_table(write_csv(folder, held))
+    shuffled = list(held)
+    order.shuffle(shuffled)
+    after = read_table(write_csv(folder, shuffled))
+    assert facts(after) == facts(before)
+    stated = [row for row in shuffled if row["probability"] != "refused"]
+    assert [row[:2] for row in rows(after)] == [
+        (row["forecaster"], row["question"]) for row in stated
+    ]
+
+
+@given(held=tables())
+def test_one_result_from_csv_jsonl_parquet_and_frame(
+    held: list[dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("forms")
+    frame = pl.DataFrame(held)
+    wanted = facts(read_table(write_csv(folder, held)))
+    assert facts(read_table(frame)) == wanted
+    frame.write_parquet(folder / "t.parquet")
+    assert facts(read_table(folder / "t.parquet")) == wanted
+    (folder / "t.jsonl").write_text(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in held), encoding="utf-8"
+    )
+    assert facts(read_table(folder / "t.jsonl")) == wanted
+    assert facts(read_table(typed(frame))) == wanted
+    typed(frame).write_parquet(folder / "typed.parquet")
+    assert facts(read_table(folder / "typed.parquet")) == wanted
+    assert facts(read_table(pandas_like(typed(frame)))) == wanted
+
+
+def typed(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same rows with numbers, instants and a status in columns of their own types."""
+    said = frame.with_columns(
+        status=pl.when(pl.col("probability") == "refused").then(pl.lit("refused")),
+        probability=pl.col("probability").cast(pl.Float64, strict=False),
+        forecaster=pl.col("forecaster").cast(pl.Categorical),
+    )
+    if "crowd" in said.columns:
+        said = said.with_columns(pl.col("crowd").cast(pl.Float64, strict=False))
+    if "time" in said.columns:
+        zone = pl.Datetime("us", "America/New_York")
+        said = said.with_columns(
+            pl.Series("time", [datetime.fromisoformat(text) for text in said["time"]]).cast(zone)
+        )
+    return said
+
+
+def pandas_like(frame: pl.DataFrame) -> Any:
+    """What pandas shows of a frame of Python objects; pandas itself need not be here."""
+    columns = [SimpleNamespace(dtype="object", tolist=s.to_list) for s in frame.get_columns()]
+    kind = type(
+        "DataFrame", (), {"__module__": "pandas.core.frame", "__len__": lambda _: frame.height}
+    )
+    like = kind()
+    like.columns = frame.columns
+    like.iloc = _Places(columns)
+    return like
+
+
+class _Places:
+    """`iloc[:, place]`."""
+
+    def __init__(self, columns: list[Any]) -> None:
+        self._columns = columns
+
+    def __getitem__(self, key: tuple[slice, int]) -> Any:
+        return self._columns[key[1]]
+
+
+def test_a_pandas_frame_as_pandas_makes_it() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(
+        {
+            "model": pd.Categorical(["a", "a", "b"]),
+            "id": [1, 2, 1],
+            "p": [0.1, float("nan"), 1.0],
+            "outcome": pd.array([True, None, False], dtype="boolean"),
+            "crowd": [0.5, float("nan"), 0.25],
+            "failure": [None, "refused", None],
+            "time": pd.to_datetime(["2026-01-05T12:00:00Z"] * 3).tz_convert("America/New_York"),
+        }
+    )
+    table = read_table(frame)
+    noon = 1_767_614_400_000_000
+    assert rows(table) == [
+        ("a", "1", 1000, 1, 5000, None, noon, None),
+        ("b", "1", 10000, 0, 2500, None, noon, None),
+    ]
+    assert dict(table.missing[0]) == {"refused": 1} and table.format == "pandas frame"
+    frame["time"] = frame["time"].dt.tz_localize(None)
+    with pytest.raises(FormatError, match=r"frame, row 2, column 'time': .* has no zone"):
+        read_table(frame)
+
+
+def test_single_precision_is_read_as_it_is_printed() -> None:
+    """0.1 as a 32-bit float is 0.100000001490116...; its shortest text is 0.1."""
+    frame = pl.DataFrame({"model": "a", "qid": ["1", "2"], "y": 1}).with_columns(
+        p=pl.Series([0.1, 0.97505], dtype=pl.Float32)
+    )
+    table = read_table(frame)
+    assert (table.units.tolist(), table.rounded) == ([1000, 9750], 1)
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ({"question": [1.0]}, "fractions cannot be the question"),
+        ({"probability": [True]}, "true and false cannot be the probability"),
+        ({"forecaster": [False]}, "true and false cannot be the forecaster"),
+        ({"probability": [[0.5]]}, "cannot be the probability"),
+        ({"outcome": [{"a": 1}]}, "cannot be the outcome"),
+        ({"time": [timedelta(1)]}, "is no time"),
+        ({"time": [EPOCH.replace(tzinfo=None)]}, "row 2, column 'time': .* has no zone"),
+        ({"time": [EPOCH.date()]}, "row 2, column 'time': .* is a day"),
+        ({"probability": [float("nan")]}, "row 2, column 'probability': 'NaN'"),
+        ({"probability": [None]}, "row 2, column 'probability': empty"),
+        ({"probability": [62]}, "row 2, column 'probability': percent"),
+        ({"outcome": [0.5]}, "row 2, column 'outcome': '0.5' is no outcome"),
+    ],
+)
+def test_typed_columns_that_cannot_play_their_role(column: dict[str, Any], said: str) -> None:
+    held = {"forecaster": ["a"], "question": ["q"], "probability": [0.5], "outcome": [1]}
+    with pytest.raises(FormatError, match=said):
+        read_table(pl.DataFrame(held | column, strict=False))
+
+
+def test_an_offset_gives_the_same_instant() -> None:
+    east = timezone(timedelta(hours=5, minutes=30))
+    moment = datetime(2026, 3, 8, 2, 30, tzinfo=UTC)
+    forms = [moment.isoformat(), moment.astimezone(east).isoformat(), "2026-03-07T21:30:00-0500"]
+    frame = pl.DataFrame({"model": list("abc"), "qid": "q", "p": 0.5, "y": 1, "time": forms})
+    times = read_table(frame).time
+    assert times is not None and len(set(times.tolist())) == 1
+
+
+JSON_FAULTS: dict[str, tuple[str, str]] = {
+    "not JSON": ("{oops", "not JSON"),
+    "a list": ("[1]", "list where an object was expected"),
+    "a key twice": ('{"p": 1, "p": 2}', "one key stands twice"),
+    "a list for a number": ('{"model": "a", "qid": "q", "p": [0.5], "y": 1}', "a list"),
+    "a list for an id": ('{"model": "a", "qid": ["q", "r"], "p": 0.5, "y": 1}', "a list"),
+    "NaN": ('{"model": "a", "qid": "q", "p": NaN, "y": 1}', "'NaN'"),
+    "true": ('{"model": "a", "qid": "q", "p": true, "y": 1}', "'true' is not a number"),
+    "no probability": ('{"model": "a", "qid": "q", "y": 1}', "empty"),
+}
+
+
+@pytest.mark.parametrize("case", JSON_FAULTS)
+def test_bad_lines_of_jsonl(case: str, tmp_path: Path) -> None:
+    line, said = JSON_FAULTS[case]
+    good = '{"model": "a", "qid": "q0", "p": 0.10000000000000000001, "y": null, "other": {}}'
+    path = csv_file(tmp_path, f"{good}\n\n{line}\n{good.replace('q0', 'q1')}\n", "t.jsonl")
+    with pytest.raises(FormatError, match=r"t\.jsonl, row 3.*") as caught:
+        read_table(path)
+    assert said in str(caught.value)
+    table = read_table(path, skip_bad=True)
+    assert (len(table), table.n_skipped, table.skipped[0].first) == (2, 1, ("row 3",))
+    assert (table.rounded, table.largest_rounding) == (2, "0.00000000000000000001")
+
+
+def test_blocks_join_without_a_seam(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The file is looked at block by block: the smallest blocks find what one block finds."""
+    text = f'{HEADER}\n"a, b",q1,0.5,1\n\nc,"x\n""y""",0.25,0\nd,q2,0.75,1\n'
+    path = csv_file(tmp_path, text)
+    wanted = facts(read_table(path))
+    for size in range(1, len(text) + 2):
+        monkeypatch.setattr("beforehand.sources.layout.BLOCK", size)
+        assert facts(read_table(path)) == wanted
