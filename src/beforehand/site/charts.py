@@ -131,7 +131,9 @@ def skill_picture(held: Sequence[tuple[str, dict[str, Any]]], most: int) -> dict
     known = [(name, found) for name, found in held if found["mean"] is not None]
     drawn = [(name, found, found["ci95"] or [found["mean"]] * 2) for name, found in known[:most]]
     left = label_percent(name for name, _, _ in drawn)
-    axis = axis_over([end for _, found, ends in drawn for end in (*ends, found["mean"])], left, 83.0)
+    axis = axis_over(
+        [end for _, found, ends in drawn for end in (*ends, found["mean"])], left, 83.0
+    )
     zero = axis.at(0.0)
     bars = []
     for name, found, ends in drawn:

@@ -121,11 +121,11 @@ def _terms(
     name: str,
 ) -> Listing:
     rows = [
-        (ours, theirs, "+" if sign > 0 else "−", figure(terms[key], 6), told)
+        (ours, figure(terms[key], 6), "+" if sign > 0 else "−", theirs, told)
         for key, (sign, ours, theirs, told) in words.items()
     ]
-    heads = ("Part", other, "Sign in the sum", "Value", "What it says")
-    return Listing(name, caption, heads, rows, frozenset({0, 1, 4}))
+    heads = ("Part", "Value", "Sign", other, "What it says")
+    return Listing(name, caption, heads, rows, frozenset({0, 3, 4}))
 
 
 def identity(
