@@ -33,6 +33,7 @@ def test_the_folder_holds_exactly_the_promised_pages(site: Site) -> None:
         "index.html",
         f"{LEAGUE}/index.html",
         f"{LEAGUE}/book.html",
+        f"{LEAGUE}/methodology.html",
         f"{LEAGUE}/run/r1.html",
     }
     promised |= {f"{LEAGUE}/f/{name}.html" for name in (*people, *derived)}

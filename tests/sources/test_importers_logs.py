@@ -354,18 +354,23 @@ def test_files_that_lie_together_are_read_together(tmp_path: Path) -> None:
     assert read_any(path).outcome.tolist() in ([0], [1])
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b'{"resolutions": [], "question_set": "x"}', "a resolution set holds outcomes and no"),
-        (gzip.compress(b"forecaster,question,p,y\na,q,0.5,1\n"), "unpack it first"),
-        (gzip.compress(b'{"eval": 1}'), "unpack it first"),
-        (b"\x1f\x8b\x08broken", "unpack it first"),
-        (b"", "empty"),
-        (b"{", "not JSON"),
-    ],
-)
-def test_what_is_no_format(content: bytes, said: str, tmp_path: Path) -> None:
+NO_FORMAT: dict[str, tuple[bytes, str]] = {
+    "outcomes alone": (
+        b'{"resolutions": [], "question_set": "x"}',
+        "holds outcomes and no forecast",
+    ),
+    "packed table": (gzip.compress(b"forecaster,question,p,y\na,q,0.5,1\n"), "unpack it first"),
+    "packed JSON": (gzip.compress(b'{"eval": 1}'), "unpack it first"),
+    "broken gzip": (b"\x1f\x8b\x08broken", "unpack it first"),
+    "nothing": (b"", "empty"),
+    "broken JSON": (b"{", "not JSON"),
+    "line ends": (b"\x8b\r,\r", "no header|not UTF-8|carriage returns"),
+}
+
+
+@pytest.mark.parametrize("case", NO_FORMAT)
+def test_what_is_no_format(case: str, tmp_path: Path) -> None:
+    content, said = NO_FORMAT[case]
     path = tmp_path / "x"
     path.write_bytes(content)
     with pytest.raises(FormatError, match=said):

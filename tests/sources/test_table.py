@@ -239,34 +239,35 @@ def test_an_optional_name_may_not_be_empty(write: Callable[..., Path]) -> None:
         left_out(path, f"no {role}", [3])
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"", "empty"),
-        (b" \n \n", "empty"),
-        (HEADER.encode(), "a header and no row"),
-        (HEADER.encode() + b"\n\n  \n", "a header and no row"),
-        (b"\n" + HEADER.encode() + b"\na,q,0.5,1\n", "row 1: empty; the column names"),
-        (b"gpt,q1,0.62,1\ngpt,q2,0.1,0\n", "the line with the column names is missing"),
-        (b"model,question,resolution\na,q,1\n", "no column for the probability"),
-        (b"p,question,model,colour\n0.5,q,a,1\n", "no column for the outcome"),
-        (HEADER.encode("utf-16"), "UTF-16"),
-        (HEADER.encode("utf-16-le") + b"\n\0", "UTF-16"),
-        (gzip.compress(HEADER.encode()), "unpack it first (gunzip)"),
-        (b"PK\x03\x04xl/workbook", "Excel workbook"),
-        (b"PAR1 and then nothing", "not readable as Parquet"),
-        (b'[{"p": 1}]', "one object a line (JSONL)"),
-        ((HEADER + "\ra,q,0.5,1\r").encode(), "carriage returns"),
-        (
-            (HEADER + '\na,"q,0.5,1\nb,q,0.5,1\n').encode(),
-            "row 2",
-        ),
-        ((HEADER + '\na,5" q,0.5,1\nb,q "x",0.5,1\n').encode(), "row 2: a quotation mark inside"),
-        ((HEADER + "\na,\xe9t\xe9,0.5,1\n").encode("latin-1"), "row 2: not UTF-8"),
-        ("forecaster,qu\xe9stion,p,y\na,q,0.5,1\n".encode("latin-1"), "row 1: not UTF-8"),
-    ],
-)
-def test_a_file_of_another_form(content: bytes, said: str, tmp_path: Path) -> None:
+OTHER_FORMS: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "empty"),
+    "blanks": (b" \n \n", "empty"),
+    "header only": (HEADER.encode(), "a header and no row"),
+    "header and blanks": (HEADER.encode() + b"\n\n  \n", "a header and no row"),
+    "empty first line": (f"\n{HEADER}\na,q,0.5,1\n".encode(), "row 1: empty; the column names"),
+    "no header": (b"gpt,q1,0.62,1\ngpt,q2,0.1,0\n", "the line with the column names is missing"),
+    "no probability": (b"model,question,resolution\na,q,1\n", "no column for the probability"),
+    "no outcome": (b"p,question,model,colour\n0.5,q,a,1\n", "no column for the outcome"),
+    "UTF-16": (HEADER.encode("utf-16"), "UTF-16"),
+    "UTF-16 unmarked": (HEADER.encode("utf-16-le") + b"\n\0", "UTF-16"),
+    "gzip": (gzip.compress(HEADER.encode()), "unpack it first (gunzip)"),
+    "workbook": (b"PK\x03\x04xl/workbook", "Excel workbook"),
+    "not Parquet": (b"PAR1 and then nothing", "not readable as Parquet"),
+    "JSON list": (b'[{"p": 1}]', "one object a line (JSONL)"),
+    "carriage returns": (f"{HEADER}\ra,q,0.5,1\r".encode(), "carriage returns"),
+    "open quote": (f'{HEADER}\na,"q,0.5,1\nb,q,0.5,1\n'.encode(), "row 2"),
+    "quote inside": (f'{HEADER}\na,5" q,0.5,1\nb,q "x",1,1\n'.encode(), "row 2: a quotation mark"),
+    "Latin-1": (f"{HEADER}\na,\xe9t\xe9,0.5,1\n".encode("latin-1"), "row 2: not UTF-8"),
+    "Latin-1 header": (
+        "forecaster,qu\xe9,p,y\n".encode("latin-1") + b"a,q,1,1\n",
+        "row 1: not UTF-8",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_FORMS)
+def test_a_file_of_another_form(case: str, tmp_path: Path) -> None:
+    content, said = OTHER_FORMS[case]
     path = tmp_path / "file.csv"
     path.write_bytes(content)
     refused(path, "file.csv", said)

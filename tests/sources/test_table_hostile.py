@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 import pytest
@@ -96,7 +97,7 @@ cells = st.text(st.sampled_from(list('ab",; \n\té\u2028')), max_size=5)
 )
 def test_fields_are_those_of_the_standard_library(
     rows: list[tuple[str, str]],
-    quoting: int,
+    quoting: Literal[0, 1, 2],
     end: str,
     delimiter: str,
     tmp_path_factory: pytest.TempPathFactory,

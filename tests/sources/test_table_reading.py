@@ -87,7 +87,7 @@ def test_the_arrays(tmp_path: Path) -> None:
     assert table.n_missing == 1 and dict(table.missing[1]) == {"missing": 1}
     assert (table.rounded, table.largest_rounding) == (1, "0.00005")
     assert (table.crowd_rounded, table.largest_crowd_rounding) == (1, "0.00005")
-    assert (table.units.dtype, table.outcome.dtype) == (np.uint16, np.int8)
+    assert table.units.dtype == np.uint16 and table.outcome.dtype == np.int8
     assert table.forecaster_index.dtype == table.question_index.dtype == np.int32
     assert table.crowd is not None and table.crowd.dtype == np.int32
     assert table.time is not None and table.time.dtype == np.int64

@@ -105,17 +105,8 @@ def check_piece(data: bytes, first_n: int) -> Piece:
             link = None
         stored_at, kind = get("at"), get("kind")
         if stored_at != at or not at:
-            try:
-                back = _is_before(stored_at, at)
-            except FormatError as error:
-                note((n, "at", str(error)))
-            else:
-                if back:
-                    note((n, "at", f"{stored_at} is before {at} of an earlier line"))
-                at = str(stored_at)
-                if not piece.first_at:
-                    piece.first_at, piece.first_at_n = at, n
-        if not known and not is_writable(value):
+            at = _take_at(piece, n, stored_at, at)
+        if not known and not is_writable(value, len(raw)):
             _note_odd(piece, n, value)
         if not isinstance(kind, str):
             note((n, "kind", "the line has no kind"))
@@ -149,11 +140,11 @@ def row_roots(piece: Piece) -> list[bytes]:
     return [tile_root(piece.leaves[start : start + TILE_WIDTH]) for start in starts]
 
 
-def _is_before(instant: Any, earlier: str) -> bool:
-    """Whether an instant is before an earlier line's (which may be "" for none).
+def _take_at(piece: Piece, n: int, instant: Any, earlier: str) -> str:
+    """The time that the line after line `n` must not be before; what is wrong with it is noted.
 
-    FormatError where it is no instant. On one day, instants of the same
-    length sort as their texts do.
+    `earlier` is the time before it, "" for none. On one day, instants of the
+    same length sort as their texts do.
     """
     if (
         type(instant) is str
@@ -161,9 +152,18 @@ def _is_before(instant: Any, earlier: str) -> bool:
         and len(instant) == len(earlier)
         and _TIME_OF_DAY.fullmatch(instant, 10)
     ):
-        return instant < earlier
-    key = instant_key(instant)
-    return bool(earlier) and key < instant_key(earlier)
+        back = instant < earlier
+    else:
+        try:
+            back = instant_key(instant) < instant_key(earlier or instant)
+        except FormatError as error:
+            piece.findings.append((n, "at", str(error)))
+            return earlier
+        if not piece.first_at:
+            piece.first_at, piece.first_at_n = instant, n
+    if back:
+        piece.findings.append((n, "at", f"{instant} is before {earlier} of an earlier line"))
+    return str(instant)
 
 
 def _short(value: dict[str, Any], key: str) -> str:

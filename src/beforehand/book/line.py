@@ -125,7 +125,7 @@ def _read_canonical(raw: bytes, text: str) -> tuple[dict[str, Any], bytes, bytes
 def _learn(value: dict[str, Any]) -> None:
     """Keep the templates of a flat writable line that is J, for the lines with the same keys."""
     plain = all(type(item) in (str, int) for item in value.values())
-    if plain and len(_TEMPLATES) < MAX_TEMPLATES and is_writable(value):
+    if plain and len(_TEMPLATES) < MAX_TEMPLATES and is_writable(value, FLAT_BYTES):
         parts = [
             f'"{key}": '.replace("%", "%%") + ('"%s"' if type(item) is str else "%s")
             for key, item in value.items()

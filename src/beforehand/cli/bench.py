@@ -1,4 +1,4 @@
-"""`beforehand bench`: how fast the verifier is on this machine, against a plain loop."""
+"""`beforehand bench`: how fast the verifier and the scores are on this machine."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from beforehand.book.line import make_line
 from beforehand.book.parallel import in_processes
 from beforehand.book.report import Report
 from beforehand.book.walk import ChainWalk, Pieces, in_this_process
+from beforehand.cli import bench_told
 from beforehand.cli.screen import err, errors_named, out, progress_bars
 from beforehand.clock import instant_key, instant_text
 from beforehand.errors import FormatError
@@ -42,6 +43,9 @@ EPILOG = (
 )
 
 app = typer.Typer(help="How fast this machine does what takes long.", no_args_is_help=True)
+app.command("tally", epilog=bench_told.EPILOG)(bench_told.bench_tally)
+app.command("corp", epilog=bench_told.EPILOG)(bench_told.bench_corp)
+app.command("all", epilog=bench_told.EPILOG)(bench_told.bench_all)
 
 
 @app.callback()

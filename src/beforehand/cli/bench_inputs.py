@@ -33,6 +33,7 @@ from beforehand.scoring.tally import Tally
 GRID = Grid(10_000)
 SEED = 20261129
 MEBIBYTE = 1 << 20
+_SCORE = "from beforehand.cli.main import run; run()"
 _CHILD = "from beforehand.cli.bench_inputs import tell_growth; tell_growth()"
 
 Found = dict[str, NDArray[np.float64]]
@@ -65,6 +66,12 @@ class Engine:
     def compiled(self) -> bool:
         """Whether the compiled loops are taken."""
         return fast.available() if self.use_fast is None else fast.wanted(0, self.use_fast)
+
+    def said(self) -> dict[str, Any]:
+        """The engine as JSON; FormatError where numba is asked for and not there."""
+        if not 1 <= self.threads <= fast.MAX_THREADS:
+            raise FormatError(f"1 to {fast.MAX_THREADS} threads, not {self.threads}")
+        return {"threads": self.threads if self.compiled else 1, "numba": self.compiled}
 
 
 def make_rows(n: int, forecasters: int) -> Rows:
@@ -191,3 +198,35 @@ def _peak() -> int:
     except (OSError, IndexError):
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def timed_score(rows: int) -> dict[str, Any]:
+    """The wall time of `beforehand score` on a CSV of so many rows, Python's start included."""
+    held = make_rows(rows, min(20, rows // 2))
+    with tempfile.TemporaryDirectory(prefix="beforehand-bench-") as folder:
+        path = Path(folder) / "forecasts.csv"
+        write_csv(path, held)
+        size = path.stat().st_size
+        began = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-c", _SCORE, "score", str(path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        seconds = time.perf_counter() - began
+    if done.returncode:
+        raise FormatError(f"beforehand score ended with {done.returncode}: {done.stderr[-500:]}")
+    return {"rows": held.stated.size, "bytes": size, "seconds": seconds}
+
+
+def write_csv(path: Path, rows: Rows) -> None:
+    """A table of forecasts, question after question."""
+    with path.open("w") as stream:
+        stream.write("forecaster,question,probability,outcome\n")
+        pairs = zip(rows.stated.tolist(), rows.happened.tolist(), strict=True)
+        for question, (stated, happened) in enumerate(pairs):
+            stream.writelines(
+                f"model-{place:02d},q{question:07d},{value:.4f},{happened}\n"
+                for place, value in enumerate(stated)
+            )

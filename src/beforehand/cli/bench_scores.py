@@ -8,20 +8,15 @@ thread and in another order of the rows must be the same to the last bit.
 
 from __future__ import annotations
 
-import csv
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from beforehand.cli.bench_inputs import (
-    GRID,
     SEED,
     WAYS,
     Engine,
@@ -33,10 +28,10 @@ from beforehand.cli.bench_inputs import (
     ingest,
     make_rows,
     packed_tally,
+    timed_score,
 )
-from beforehand.cli.bench_peers import MEASURES, Rows, corp_peers, measure_peers, module
+from beforehand.cli.bench_peers import MEASURES, corp_peers, measure_peers, module
 from beforehand.cli.screen import err
-from beforehand.errors import FormatError
 from beforehand.scoring import fast
 from beforehand.scoring.tally import Tally
 
@@ -59,7 +54,6 @@ CONVENTIONS = (
 )
 _SPAN_S = 0.1
 _MOST_RUNS = 5
-_SCORE = "from beforehand.cli.main import run; run()"
 
 Times = dict[str, list[float]]
 Ways = Mapping[str, Callable[[], Any]]
@@ -158,7 +152,7 @@ def _corp(inputs: Inputs, engine: Engine, repeats: int) -> dict[str, Any]:
         "best_peer": best[0] if best else None,
         "peers_s": {k: min(times[k]) if k in held else "not installed" for k in peers},
         "peers_median_s": {name: _mid(times[name]) for name in held},
-        "peer_threads": {name: 1 for name in held},
+        "peer_threads": dict.fromkeys(held, 1),
         "extra_mb": extra_mb(inputs, "corp", engine),
         "largest_difference": {name: difference(own, found[name], "corp") for name in held},
         "same_bits": same_bits(inputs, engine, own, corp_terms),
@@ -176,8 +170,8 @@ def in_turn(ways: Ways, repeats: int) -> tuple[Times, dict[str, Any]]:
         found[name] = way()
         first[f"first {name}"] = [time.perf_counter() - began]
     for repeat in range(1, repeats + 1):
+        err.print(f"… round {repeat} of {repeats}, {len(ways)} ways", style="dim")
         for name, way in ways.items():
-            err.print(f"… {repeat} of {repeats}: {name}", style="dim")
             spent = 0.0
             for _ in range(_MOST_RUNS):
                 began = time.perf_counter()
@@ -217,7 +211,7 @@ def same_bits(
 
 def vector_sum(inputs: Inputs) -> Callable[[], int]:
     """A compiled sum of the packed column that the compiler can make into vectors."""
-    compiled: Callable[..., Any] = fast._compiled(_sum_loop)
+    compiled = module("numba").njit(nogil=True)(_sum_loop)  # type: ignore[union-attr]
     return lambda: int(compiled(inputs.packed))
 
 
@@ -226,3 +220,62 @@ def _sum_loop(words: Any) -> Any:
     for place in range(words.size):
         total += words[place]
     return total
+
+
+def judged(result: dict[str, Any], goals: str) -> dict[str, Any]:
+    """The figures with their goals, which of them are met, and whether all was right."""
+    wanted = GOALS[goals]
+    met = {
+        key: None
+        if result[key] is None
+        else (result[key] >= goal if key == "ratio_best_peer" else result[key] <= goal)
+        for key, goal in wanted.items()
+    }
+    right = all(value <= CLOSE for value in result.get("largest_difference", {}).values())
+    right = right and all(result.get("same_bits", {}).values())
+    return result | {"goals": wanted, "met": met, "right": right}
+
+
+def bench_score(rows: int) -> dict[str, Any]:
+    """The wall time of `beforehand score` on a CSV of so many rows, beside its goal."""
+    return judged(timed_score(rows), "score")
+
+
+def _ratio(times: Times, own: str, best: Sequence[str]) -> dict[str, Any]:
+    """The product's seconds, and how often they go into those of the best peers together."""
+    result: dict[str, Any] = {
+        "product_s": min(times[own]),
+        "product_median_s": _mid(times[own]),
+        "product_first_s": times[f"first {own}"][0],
+        "best_peer_s": None,
+        "ratio_best_peer": None,
+        "ratio_best_peer_median": None,
+    }
+    if best:
+        least = sum(min(times[key]) for key in best)
+        middle = sum(_mid(times[key]) for key in best)
+        result["best_peer_s"] = least
+        result["ratio_best_peer"] = least / result["product_s"]
+        result["ratio_best_peer_median"] = middle / result["product_median_s"]
+    return result
+
+
+def _floor(times: Times) -> dict[str, Any]:
+    product, floor = times["product"], times["floor"]
+    return {
+        "floor": "numpy's sum of the packed column, one thread",
+        "floor_s": min(floor),
+        "floor_median_s": _mid(floor),
+        "ratio_floor": min(product) / min(floor),
+        "ratio_floor_median": _mid(product) / _mid(floor),
+        "vector_floor_s": min(times["vector floor"]) if "vector floor" in times else None,
+    }
+
+
+def _mid(seconds: list[float]) -> float:
+    return statistics.median(seconds)
+
+
+def _polars_threads() -> int | None:
+    polars = module("polars")
+    return None if polars is None else int(polars.thread_pool_size())

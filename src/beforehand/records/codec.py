@@ -16,6 +16,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -36,6 +38,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 # Keys that were found good, so that a reader looks at each only once.
 _GOOD_KEYS: set[str] = set()
 _MOST_GOOD_KEYS = 4096
+_PLAIN_TYPES = {str, bool, type(None)}
 
 _SEAL_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 # The encoder that json builds anew for every call, built once: a verifier of a
@@ -196,46 +199,51 @@ def check_content(content: object) -> None:
     _check_value(content, "", 0)
 
 
-def is_writable(value: dict[str, Any]) -> bool:
-    """Whether a decoded object, its bookkeeping left in, holds only what may be written.
+def is_writable(value: dict[str, Any], size: int) -> bool:
+    """Whether an object decoded from `size` bytes, bookkeeping left in, holds what may be written.
 
     The rules of `check_content`, level by level: a reader asks this of every
     line, and `check_content` for the words of the few that are not.
     """
+    short = size <= MAX_ITEMS  # no text and no list of it can be too long
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
-        inner: list[Any] = []
-        for item in level:
-            kind = type(item)
-            if kind is str:
-                if len(item) > MAX_TEXT_CHARS:
-                    return False
-            elif kind is dict:
-                if len(item) > MAX_ITEMS or not _keys_are_good(item):
-                    return False
-                inner += item.values()
-            elif kind is list:
-                if len(item) > MAX_ITEMS:
-                    return False
-                inner += item
-            elif kind is int:
-                if not -MAX_INTEGER <= item <= MAX_INTEGER:
-                    return False
-            elif kind is float:
-                return False
-        if not inner:
+        kinds = set(map(type, level))
+        if short and kinds <= _PLAIN_TYPES:
             return True
-        level = inner
+        if short and kinds == {dict}:
+            if not _keys_are_good(chain.from_iterable(level)):
+                return False
+            level = list(chain.from_iterable(map(dict.values, level)))
+        else:
+            below: list[Any] = []
+            if not all(_is_good(item, below) for item in level):
+                return False
+            level = below
+        if not level:
+            return True
     return False
 
 
-def _keys_are_good(item: dict[str, Any]) -> bool:
-    if _GOOD_KEYS.issuperset(item):
-        return True
-    if not all(_is_key(key) for key in item):
+def _is_good(item: Any, below: list[Any]) -> bool:
+    """Whether one value, what is in it left out, may be written; what is in it goes to `below`."""
+    kind = type(item)
+    if kind is str:
+        return len(item) <= MAX_TEXT_CHARS
+    if kind is int:
+        return bool(-MAX_INTEGER <= item <= MAX_INTEGER)
+    if kind is dict or kind is list:
+        below += item.values() if kind is dict else item
+        return len(item) <= MAX_ITEMS and (kind is list or _keys_are_good(item))
+    return kind is not float
+
+
+def _keys_are_good(keys: Iterable[str]) -> bool:
+    fresh = set(keys) - _GOOD_KEYS
+    if not all(map(_is_key, fresh)):
         return False
-    if len(_GOOD_KEYS) < _MOST_GOOD_KEYS:
-        _GOOD_KEYS.update(item)
+    if fresh and len(_GOOD_KEYS) < _MOST_GOOD_KEYS:
+        _GOOD_KEYS.update(fresh)
     return True
 
 

@@ -79,7 +79,7 @@ def _rows_loop(
         inside = 0 <= u < counts.shape[2] and 0 <= y < 2 and 0 <= f < counts.shape[0]
         if not inside:
             return place
-        counts[f, y, u] += 1
+        counts[int(f), int(y), int(u)] += 1
     return -1
 
 
@@ -192,11 +192,12 @@ def count_rows(
     most = max(1, _MAX_TABLES // max(counts.nbytes, 1))
     shares = _shares(units.size, min(threads, most))
     tables = [counts, *(np.zeros_like(counts) for _ in shares[1:])]
+    columns = [_plain(values) for values in (units, happened, index)]
 
     def work(start: int, end: int, table: NDArray[np.int64]) -> None:
         for begin in range(start, end, CHUNK):
             part = slice(begin, min(begin + CHUNK, end))
-            held = [values[part].astype(np.int64) for values in (units, happened, index)]
+            held = [values[part] for values in columns]
             bad = int(count(*held, table))
             if bad >= 0:
                 raise _first_outside(held, counts.shape, bad, first + begin + bad)
@@ -204,6 +205,13 @@ def count_rows(
     _together([partial(work, *share, table) for share, table in zip(shares, tables, strict=True)])
     for table in tables[1:]:
         counts += table
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """The column in a type that the compiled loop takes: no booleans, no foreign byte order."""
+    if values.dtype == bool:
+        return values.view(np.uint8)
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
 def _first_outside(

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
+from operator import attrgetter
 from typing import Any
 
+from beforehand.publish.leaderboard import loss
+from beforehand.publish.rows import Row
+from beforehand.scoring.exact import decimal_places, mean
 from beforehand.site.catalogue import Catalogue
 from beforehand.site.charts import (
     Axis,
@@ -14,7 +20,8 @@ from beforehand.site.charts import (
     label_percent,
     tick_text,
 )
-from beforehand.site.text import NOTHING, count, number, percent, signed
+from beforehand.site.listing import Cell, Listing
+from beforehand.site.text import NOTHING, count, cut, number, percent, signed
 
 RULE_WORDS = {
     "crowd": "the market's price in the run's snapshot",
@@ -27,6 +34,12 @@ RULE_WORDS = {
 SMALL = (3.0, 97.0)
 # More bars than these make no picture; the table has them all.
 MOST_BARS = 120
+# What the ranked are shown by, and how it is read off a row; more columns than these are cut.
+KINDS: tuple[tuple[str, Callable[[Row], str]], ...] = (
+    ("type", attrgetter("type")),
+    ("source", attrgetter("source")),
+)
+MOST_KINDS = 24
 
 
 def board_page(catalogue: Catalogue) -> dict[str, Any]:
@@ -60,6 +73,7 @@ def board_page(catalogue: Catalogue) -> dict[str, Any]:
             (entry["forecaster"], entry["label"], calibration_marks(entry["calibration"]["bins"]))
             for entry, _ in drawn
         ],
+        "kinds": [_kinds(ranked, catalogue, *held) for held in KINDS] if ranked else [],
         "zero_small": small.at(0.0),
         "shared": shared_set(catalogue),
         "rules": board["rules"],
@@ -75,6 +89,40 @@ def board_page(catalogue: Catalogue) -> dict[str, Any]:
         ],
         "files": data_files(catalogue),
     }
+
+
+def _kinds(
+    ranked: list[dict[str, Any]], catalogue: Catalogue, kind: str, of: Callable[[Row], str]
+) -> Listing:
+    """Mean Brier of every ranked forecaster within each type or source, with its n."""
+    losses: dict[str, dict[str, list[Fraction]]] = {}
+    for entry in ranked:
+        for shown in catalogue.by_forecaster[entry["forecaster"]]:
+            row = shown.row
+            if row.status == "counted" and row.units is not None:
+                held = losses.setdefault(entry["forecaster"], {}).setdefault(of(row), [])
+                held.append(catalogue.grid.brier(loss(row, catalogue.grid)))
+    names = sorted({name for held in losses.values() for name in held})
+    rows = [
+        (
+            Cell(cut(entry["label"], 60), f"f/{entry['forecaster']}.html#scores"),
+            *(
+                _with_n(losses.get(entry["forecaster"], {}).get(name, []))
+                for name in names[:MOST_KINDS]
+            ),
+        )
+        for entry in ranked
+    ]
+    more = f" The first {MOST_KINDS} of {len(names)}." if len(names) > MOST_KINDS else ""
+    caption = f"Brier by {kind} of the question, lower is better, and n.{more}"
+    heads = ("Forecaster", *(cut(name, 40) for name in names[:MOST_KINDS]))
+    return Listing(f"Brier by {kind}", caption, heads, rows)
+
+
+def _with_n(losses: list[Fraction]) -> str:
+    value = mean(losses)
+    score = NOTHING if value is None else number(decimal_places(value, 8))
+    return f"{score} (n = {count(len(losses))})"
 
 
 def level_text(board: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from beforehand.site.board import board_facts, board_page, level_text
 from beforehand.site.bookpage import book_page
 from beforehand.site.catalogue import Catalogue
+from beforehand.site.methodology import methodology_page
 from beforehand.site.profile import profile_page
 from beforehand.site.question import question_page
 from beforehand.site.run import run_page
@@ -64,6 +65,7 @@ def _pages(catalogue: Catalogue) -> Iterator[tuple[str, str, Callable[[], dict[s
     yield "index.html", "home", partial(_home_page, catalogue)
     yield f"{league}/index.html", "board", partial(board_page, catalogue)
     yield f"{league}/book.html", "book", partial(book_page, catalogue)
+    yield f"{league}/methodology.html", "methodology", partial(methodology_page, catalogue)
     for name in catalogue.fold.runs:
         yield f"{league}/run/{name}.html", "run", partial(run_page, name, catalogue)
     for name in catalogue.by_forecaster:
@@ -90,7 +92,7 @@ def _common(catalogue: Catalogue, path: str, template: str) -> dict[str, Any]:
     to = f"{view.league}/" if depth == 0 else "../" * (depth - 1)
     home = "../" * depth + "index.html"
     size, _, root = view.checkpoints[-1] if view.checkpoints else (fold.lines, "", "")
-    script = Markup("") if template in ("home", "question") else _script()
+    script = Markup("") if template in ("home", "question", "methodology") else _script()
     return {
         "csp": _csp(script),
         "css": _css(),
@@ -121,6 +123,7 @@ def _nav(catalogue: Catalogue, to: str) -> list[tuple[str, str, str]]:
     last = next(reversed(catalogue.fold.runs), None)
     if last is not None:
         nav.append((f"{to}run/{last}.html", "Questions", "run"))
+    nav.append((f"{to}methodology.html", "Methodology", "methodology"))
     nav.append((f"{to}book.html", "The book", "book"))
     nav.append((f"{to}book.html#check", "Check it yourself", ""))
     return nav

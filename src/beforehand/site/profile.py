@@ -5,12 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from beforehand.publish.rows import STATUSES
+from beforehand.scoring.decompose import murphy
+from beforehand.scoring.exact import Grid
+from beforehand.scoring.isotonic import corp
+from beforehand.scoring.measures import row_of
 from beforehand.site.board import RULE_WORDS
 from beforehand.site.catalogue import Catalogue, Shown
 from beforehand.site.charts import calibration_marks, interval_text
+from beforehand.site.listing import (
+    CORP_TERMS,
+    MURPHY_TERMS,
+    Listing,
+    corp_listing,
+    identity,
+    murphy_listing,
+)
 from beforehand.site.text import NOTHING, count, number, percent, short_hash, signed
 
 SEAT_FACTS = ("model", "version", "mode", "provider", "family", "side")
+# Fewer counted forecasts than these are not taken apart.
+PARTS_LEAST = 30
 
 
 def profile_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
@@ -27,6 +41,8 @@ def profile_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
         "scores": _scores(entry),
         "types": _types(entry),
         "calibration": _calibration(entry),
+        "parts_held": _parts(shown, catalogue.grid),
+        "parts_least": PARTS_LEAST,
         "seats": _seats(name, catalogue),
         "answers": _answers(name, catalogue),
         "shown": shown,
@@ -144,6 +160,24 @@ def _calibration(entry: dict[str, Any] | None) -> dict[str, Any]:
         "ece": number(entry["calibration"]["ece"] if entry else None),
         "n": count(entry["n_counted"] if entry else 0),
     }
+
+
+def _parts(shown: list[Shown], grid: Grid) -> list[tuple[Listing, str]]:
+    """The Brier score, each event once, taken apart in two ways; nothing below the least n."""
+    rows = [s.row for s in shown if s.row.status == "counted" and s.row.units is not None]
+    if len(rows) < PARTS_LEAST:
+        return []
+    counts = row_of([(row.units or 0, row.happened) for row in rows], grid)
+    terms, curve = murphy(counts, grid), corp(counts, grid)
+    if terms is None or curve is None:
+        return []
+    score, n = float(curve.score), len(rows)
+    five = {key: float(getattr(terms, key)) for key in MURPHY_TERMS}
+    three = {key: float(getattr(curve, key)) for key in CORP_TERMS}
+    return [
+        (murphy_listing(five, 10, n, "Murphy"), identity(MURPHY_TERMS, five, score)),
+        (corp_listing(three, n, "CORP"), identity(CORP_TERMS, three, score)),
+    ]
 
 
 def _seats(name: str, catalogue: Catalogue) -> list[dict[str, Any]]:

@@ -163,7 +163,8 @@ class Scores:
             rows.append(" & ".join((f"{{{latex(name)}}}", *map(latex, cells))) + r" \\")
         return "\n".join(
             (
-                rf"% Skill against {reference}: above 0 is better. Brier, log loss: lower is better.",
+                rf"% Skill: against {reference}, above 0 is better.",
+                "% Brier, log loss, ECE: lower is better.",
                 rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
                 r"\toprule",
                 " & ".join(heads) + r" \\",

@@ -84,10 +84,11 @@ def _check_quotes(data: bytes, begin: int, delimiter: str, name: str) -> None:
     view = np.frombuffer(data, dtype=np.uint8)
     places = np.flatnonzero(view[begin:] == _QUOTE) + begin
     opening, closing = places[::2], places[1::2]
-    edges = [ord(delimiter), _LF, _CR, _QUOTE]
+    edge = np.zeros(256, dtype=np.bool_)
+    edge[[ord(delimiter), _LF, _CR, _QUOTE]] = True
     before = np.where(opening > begin, view[np.maximum(opening - 1, 0)], _LF)
     after = np.where(closing + 1 < len(data), view[np.minimum(closing + 1, len(data) - 1)], _LF)
-    bad = np.concatenate([opening[~np.isin(before, edges)], closing[~np.isin(after, edges)]])
+    bad = np.concatenate([opening[~edge[before]], closing[~edge[after]]])
     if len(bad):
         row = data.count(b"\n", 0, int(bad.min())) + 1
         raise FormatError(

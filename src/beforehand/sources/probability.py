@@ -1,15 +1,15 @@
 """Probabilities as decimal text onto the grid: exact, and what is none of them named.
 
-Plain decimals with at most 18 places, nearly all there are, are read as
-64-bit integers in steps of 10^-18; every other text once, as a `Decimal`.
-Neither passes through a binary fraction.
+Plain decimals and such as 2.5e-3, nearly all there are, are read as 64-bit
+integers in steps of 10^-18 with a mark for digits beyond; every other text
+once, as a `Decimal`. Neither passes through a binary fraction.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import numpy as np
@@ -31,42 +31,48 @@ PLACES = 18
 ONE = 10**PLACES
 MAX_STEPS = 65_535
 MAX_CHARS = 400
-_PLAIN = r"^(?:0?\.[0-9]{1,18}|[01](?:\.[0-9]{0,18})?)$"
+_PLAIN = r"^(?:0?\.[0-9]{1,300}|[01](?:\.[0-9]{0,300})?)$"
+_EXPONENT = r"^([0-9])(?:\.([0-9]{1,300}))?[eE]-0*([1-9][0-9]?)$"
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?", re.ASCII)
 _EXACT = Context(prec=2 * MAX_CHARS)
 
 
 @dataclass(frozen=True)
 class Probabilities:
-    """`units` on the grid, `fault` codes, `side` (the sign of p - 1/2), and rounding amounts.
+    """`units` on the grid, `fault` codes and `side`, the sign of p - 1/2: one entry a row.
 
-    All are arrays with one entry a row. `amount` is |p - units/steps| in
-    10^-18, or -k where it is entry k-1 of `exact`. Where `fault` is not FINE
-    the others say nothing.
+    `amount` is |p - units/steps| in whole 10^-18, and `inexact` says where
+    digits beyond these were cut off. Where `fault` is not FINE the others say
+    nothing. `texts` are the cells, `steps` the grid's.
     """
 
     units: NDArray[np.int64]
     fault: NDArray[np.uint8]
     side: NDArray[np.int8]
     amount: NDArray[np.int64]
-    exact: tuple[Decimal, ...]
+    inexact: Mask
+    texts: pl.Series
     steps: int
 
     def inside(self) -> Mask:
         """Where the probability is neither 0 nor 1 nor a fault."""
-        whole = ((self.units == 0) | (self.units == self.steps)) & (self.amount == 0)
+        ends = (self.units == 0) | (self.units == self.steps)
+        whole = ends & (self.amount == 0) & ~self.inexact
         return np.asarray((self.fault == FINE) & ~whole)
 
     def rounding(self, rows: Mask) -> tuple[int, str]:
         """How many of these rows the grid moved, and by how much at most, as decimal text."""
-        amounts = self.amount[rows]
-        moved = amounts[amounts != 0]
-        if not len(moved):
+        moved = rows & ((self.amount != 0) | self.inexact)
+        count = int(np.count_nonzero(moved))
+        if not count:
             return 0, "0"
-        largest = Decimal(int(max(moved.max(), 0))).scaleb(-PLACES)
-        for code in np.unique(moved[moved < 0]):
-            largest = max(largest, self.exact[-int(code) - 1])
-        return len(moved), plain_decimal(largest)
+        most = int(self.amount[moved].max())
+        largest = Decimal(most).scaleb(-PLACES)
+        # What was cut off is less than one: only rows within one of the most can exceed it.
+        near = moved & self.inexact & (self.amount >= most - 1)
+        for text in self.texts.filter(pl.Series(near)).unique().to_list():
+            largest = max(largest, _exactly(Decimal(text), self.steps)[1])
+        return count, plain_decimal(largest)
 
 
 def plain_decimal(value: Decimal) -> str:
@@ -92,62 +98,105 @@ def read_probabilities(texts: pl.Series, steps: int) -> Probabilities:
     if not 1 <= steps <= MAX_STEPS:
         raise FormatError(f"a grid of {steps} steps; from 1 to {MAX_STEPS} fit")
     stripped = texts.str.strip_chars(" \t")
-    plain = (
-        stripped.str.contains(_PLAIN)
-        if ONE % steps == 0
-        else pl.repeat(False, len(texts), eager=True)
+    if ONE % steps:
+        held, known = _empty(stripped, steps), np.zeros(len(texts), dtype=np.bool_)
+    else:
+        places, known = _places(stripped)
+        held = _on_grid(stripped, places, known, steps)
+    rest = np.flatnonzero(~known)
+    if len(rest):
+        _fill_rest(held, stripped.gather(rest), rest)
+    return held
+
+
+def _places(texts: pl.Series) -> tuple[pl.DataFrame, Mask]:
+    """The digits after the point, whether a 1 stands before it, and which texts were so read.
+
+    `0.025`, `1.0` and `2.5e-2`; what has another form is read one by one.
+    """
+    form = texts.str.extract_groups(_EXPONENT).struct.unnest()
+    shifted = form.to_series(0).fill_null("") + form.to_series(1).fill_null("")
+    power = form.to_series(2).cast(pl.Int64).fill_null(1)
+    # Beyond 40 zeros nothing is left of the first 18 digits anyway.
+    length = shifted.str.len_bytes().cast(pl.Int64) + power.clip(1, 40) - 1
+    scaled = pl.select(shifted.alias("d")).select(pl.col("d").str.zfill(length)).to_series()
+    plain = texts.str.contains(_PLAIN)
+    digits = texts.str.extract(r"\.([0-9]*)$").fill_null("")
+    small = power.is_not_null() & form.to_series(2).is_not_null()
+    found = pl.DataFrame(
+        {
+            "digits": scaled.zip_with(small, digits),
+            "one": plain & texts.str.starts_with("1"),
+        }
     )
-    held = _plain_column(stripped, plain, steps)
-    rest = np.flatnonzero(~plain.to_numpy())
-    return _with_rest(held, stripped.gather(rest), rest, steps) if len(rest) else held
+    return found, (plain | small).to_numpy()
 
 
-def _plain_column(texts: pl.Series, plain: pl.Series, steps: int) -> Probabilities:
-    places = texts.str.extract(r"\.([0-9]*)$").fill_null("").str.pad_end(PLACES, "0")
-    fraction = places.str.slice(0, PLACES).cast(pl.Int64, strict=False).fill_null(0).to_numpy()
+def _on_grid(texts: pl.Series, places: pl.DataFrame, known: Mask, steps: int) -> Probabilities:
+    digits = places["digits"]
+    first = digits.str.slice(0, PLACES).str.pad_end(PLACES, "0").cast(pl.Int64, strict=False)
+    inexact = digits.str.slice(PLACES).str.contains("[1-9]").to_numpy() & known
     # ONE + the largest fraction is below 2^63.
-    value = fraction + np.where(texts.str.starts_with("1").to_numpy(), ONE, 0)
-    value[~plain.to_numpy()] = 0
-    step = max(ONE // steps, 1)
+    value = first.fill_null(0).to_numpy() + np.where(places["one"].to_numpy(), ONE, 0)
+    value[~known] = 0
+    step = ONE // steps
     units, beyond = np.divmod(value, step)
-    up = (2 * beyond > step) | ((2 * beyond == step) & (units % 2 == 1))
+    up = (2 * beyond > step) | ((2 * beyond == step) & (inexact | (units % 2 == 1)))
+    # Rounded up, the rest to the next step is shorter by what was cut off.
+    amount = np.where(up, step - beyond - inexact, beyond)
+    side = np.sign(value - ONE // 2)
     return Probabilities(
         units=units + up,
-        fault=np.where(value > ONE, ABOVE, FINE).astype(np.uint8),
-        side=np.sign(value - ONE // 2).astype(np.int8),
-        amount=np.where(up, step - beyond, beyond),
-        exact=(),
+        fault=np.where((value > ONE) | ((value == ONE) & inexact), ABOVE, FINE).astype(np.uint8),
+        side=np.where((side == 0) & inexact, 1, side).astype(np.int8),
+        amount=amount,
+        inexact=inexact,
+        texts=texts,
         steps=steps,
     )
 
 
-def _with_rest(
-    held: Probabilities, texts: pl.Series, rows: NDArray[np.int64], steps: int
-) -> Probabilities:
-    exact: list[Decimal] = []
-    known: dict[str, tuple[int, int, int, int]] = {}
-    table = np.zeros((len(rows), 4), dtype=np.int64)
-    for place, text in enumerate(texts.to_list()):
+def _empty(texts: pl.Series, steps: int) -> Probabilities:
+    rows = len(texts)
+    return Probabilities(
+        units=np.zeros(rows, dtype=np.int64),
+        fault=np.zeros(rows, dtype=np.uint8),
+        side=np.zeros(rows, dtype=np.int8),
+        amount=np.zeros(rows, dtype=np.int64),
+        inexact=np.zeros(rows, dtype=np.bool_),
+        texts=texts,
+        steps=steps,
+    )
+
+
+def _fill_rest(held: Probabilities, texts: pl.Series, rows: NDArray[np.int64]) -> None:
+    """Texts of other forms, each different one once; numbers as `Decimal`."""
+    known: dict[str, tuple[int, int, int, int, bool]] = {}
+    for row, text in zip(rows.tolist(), texts.to_list(), strict=True):
         if text not in known:
-            known[text] = _one(text, steps, exact)
-        table[place] = known[text]
-    held.units[rows], held.fault[rows], held.side[rows], held.amount[rows] = table.T
-    return replace(held, exact=tuple(exact))
+            known[text] = _one(text, held.steps)
+        found = known[text]
+        held.units[row], held.fault[row], held.side[row] = found[:3]
+        held.amount[row], held.inexact[row] = found[3:]
 
 
-def _one(text: str, steps: int, exact: list[Decimal]) -> tuple[int, int, int, int]:
-    """units, fault, side and amount of one text; a new amount goes into `exact`."""
+def _one(text: str, steps: int) -> tuple[int, int, int, int, bool]:
+    """units, fault, side, amount and inexact of one text."""
     fault = _fault(text)
     if fault != FINE:
-        return 0, fault, 0, 0
+        return 0, fault, 0, 0, False
     value = Decimal(text)
-    units = int(_EXACT.multiply(value, steps).to_integral_value(ROUND_HALF_EVEN))
-    amount = abs(_EXACT.subtract(value, _EXACT.divide(Decimal(units), Decimal(steps))))
+    units, amount = _exactly(value, steps)
     side = (value > Decimal("0.5")) - (value < Decimal("0.5"))
-    if not amount:
-        return units, FINE, side, 0
-    exact.append(amount)
-    return units, FINE, side, -len(exact)
+    scaled = amount.scaleb(PLACES, _EXACT)
+    whole = int(scaled)
+    return units, FINE, side, whole, scaled != whole
+
+
+def _exactly(value: Decimal, steps: int) -> tuple[int, Decimal]:
+    """The nearest step, half to even, and how far it is, to 800 digits."""
+    units = int(_EXACT.multiply(value, steps).to_integral_value(ROUND_HALF_EVEN))
+    return units, abs(_EXACT.subtract(value, _EXACT.divide(Decimal(units), Decimal(steps))))
 
 
 def _fault(text: str) -> int:

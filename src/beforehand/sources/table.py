@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from beforehand.errors import FormatError
 from beforehand.sources.columns import recognise
 from beforehand.sources.delimited import open_delimited
-from beforehand.sources.faults import LeftOut
+from beforehand.sources.dictionary import Dictionary
+from beforehand.sources.faults import LeftOut, Mask
 from beforehand.sources.frame import column_text, open_frame, open_parquet
 from beforehand.sources.jsonl import open_jsonl
 from beforehand.sources.sheet import (
@@ -118,6 +118,7 @@ def read_table(
     names file, row and column of the first bad row and what to do; with
     `skip_bad` bad rows are left out and counted by reason.
 
+    >>> import polars as pl
     >>> frame = pl.DataFrame({"model": ["a"], "qid": ["q"], "p": ["0.62"], "y": ["yes"]})
     >>> table = read_table(frame)
     >>> table.units.tolist(), table.outcome.tolist(), table.notes[0]
@@ -172,21 +173,19 @@ def table_of(
     }
     steps = DEFAULT_STEPS if grid is None else grid.steps
     checked = check_cells(texts, names, sheet, steps, skip_bad, limits)
-    table = _table(sheet, texts, checked, steps)
+    table = _table(sheet, checked, steps)
     chosen = found.notes if sheet.labels is None else ()
     said = (*sheet.notes, *chosen, *_doubts(table))
     return replace(table, notes=said, kept_out=tuple(kept_out))
 
 
-def _table(
-    sheet: Sheet, texts: Mapping[str, pl.Series], checked: Checked, steps: int
-) -> ForecastTable:
+def _table(sheet: Sheet, checked: Checked, steps: int) -> ForecastTable:
     kept, stated = checked.kept, checked.kept & ~checked.absent
     here = stated[kept]
-    forecasters, forecaster = dictionary(texts["forecaster"], kept)
-    questions, question = dictionary(texts["question"], kept)
-    clusters, cluster = _optional(texts.get("cluster"), stated)
-    segments, segment = _optional(texts.get("segment"), stated)
+    forecasters, forecaster = checked.forecaster.kept(kept)
+    questions, question = checked.question.kept(kept)
+    clusters, cluster = _optional(checked.cluster, stated)
+    segments, segment = _optional(checked.segment, stated)
     rounded, largest = checked.probability.rounding(stated)
     crowd_rounded, largest_crowd, crowd = 0, "0", None
     if checked.crowd is not None:
@@ -221,24 +220,9 @@ def _table(
 
 
 def _optional(
-    texts: pl.Series | None, rows: NDArray[np.bool_]
+    found: Dictionary | None, rows: Mask
 ) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
-    return ((), None) if texts is None else dictionary(texts, rows)
-
-
-def dictionary(
-    texts: pl.Series, rows: NDArray[np.bool_]
-) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """The different texts of these rows, sorted, and each row's place among them.
-
-    >>> names, index = dictionary(pl.Series(["b", "a", "b"]), np.array([True, True, True]))
-    >>> names, index.tolist()
-    (('a', 'b'), [1, 0, 1])
-    """
-    held = texts if rows.all() else texts.filter(pl.Series(rows))
-    names = held.unique().sort()
-    codes = held.cast(pl.Enum(names)).to_physical().to_numpy()
-    return tuple(names.to_list()), codes.astype(np.int32)
+    return ((), None) if found is None else found.kept(rows)
 
 
 def _missing(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from beforehand.errors import FormatError
 from beforehand.sources.columns import REQUIRED
+from beforehand.sources.dictionary import Dictionary
 from beforehand.sources.faults import Faults, LeftOut, Mask, shown
 from beforehand.sources.instant import read_instants
 from beforehand.sources.outcome import mark_sides, read_outcomes, status_reasons
@@ -37,6 +38,10 @@ class Checked:
     answer, for the reason `reasons[reason]`.
     """
 
+    forecaster: Dictionary
+    question: Dictionary
+    cluster: Dictionary | None
+    segment: Dictionary | None
     kept: Mask
     absent: Mask
     reason: NDArray[np.int32]
@@ -77,13 +82,28 @@ def check_cells(
         stated = (probability.fault == FINE) & ~absent
         mark_sides(faults, texts["side"], names["side"], probability.side, stated)
     time = read_instants(texts["time"], names["time"], faults) if "time" in texts else None
-    _mark_repeated(faults, texts, names, time)
+    found = {role: Dictionary.of(texts[role]) for role in _IDS if role in texts}
+    _mark_repeated(faults, texts, names, found, time)
     skipped = faults.settle(skip_bad)
     kept = faults.good()
     if not kept.any():
         counted = "; ".join(left.line() for left in (*sheet.skipped, *skipped))
         raise FormatError(f"{sheet.name}: no row is left; left out are {counted}")
-    return Checked(kept, absent, reason, reasons, probability, crowd, outcome, time, skipped)
+    return Checked(
+        forecaster=found["forecaster"],
+        question=found["question"],
+        cluster=found.get("cluster"),
+        segment=found.get("segment"),
+        kept=kept,
+        absent=absent,
+        reason=reason,
+        reasons=reasons,
+        probability=probability,
+        crowd=crowd,
+        outcome=outcome,
+        time=time,
+        skipped=skipped,
+    )
 
 
 def _mark_texts(faults: Faults, role: str, texts: pl.Series, column: str, limits: Limits) -> None:
@@ -155,12 +175,13 @@ def _mark_repeated(
     faults: Faults,
     texts: Mapping[str, pl.Series],
     names: Mapping[str, str],
+    found: Mapping[str, Dictionary],
     time: NDArray[np.int64] | None,
 ) -> None:
     """A second row of one forecaster on one question (at one time) is bad; the first stays."""
     good = np.flatnonzero(faults.good())
-    keys = [_codes(texts[role], good) for role in ("forecaster", "question")]
-    pair = keys[0] * (int(keys[1].max(initial=0)) + 1) + keys[1]
+    forecaster, question = found["forecaster"].codes[good], found["question"].codes[good]
+    pair = forecaster.astype(np.int64) * len(found["question"].names) + question
     order = np.lexsort((pair,) if time is None else (time[good], pair))
     same = pair[order][1:] == pair[order][:-1]
     if time is not None:
@@ -186,9 +207,3 @@ def _mark_repeated(
             "one, or give a time column"
         ),
     )
-
-
-def _codes(texts: pl.Series, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    held = texts.gather(rows) if len(rows) != len(texts) else texts
-    codes = held.cast(pl.Enum(held.unique())).to_physical().to_numpy()
-    return np.asarray(codes, dtype=np.int64)

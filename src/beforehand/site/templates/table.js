@@ -37,25 +37,50 @@
       button.addEventListener("click", function () { sort(table, heads, column); });
     });
   }
+  function makeChoice(table, bar, column, words, narrow) {
+    var label = document.createElement("label"), select = document.createElement("select");
+    var seen = {}, names = [];
+    Array.prototype.forEach.call(table.tBodies[0].rows, function (row) {
+      var name = text(row, column);
+      if (!Object.prototype.hasOwnProperty.call(seen, name)) { seen[name] = 1; names.push(name); }
+    });
+    if (names.length < 2) { return null; }
+    select.append(new Option("all", ""));
+    names.sort().forEach(function (name) { select.append(new Option(name, "=" + name)); });
+    label.append(words + " ", select);
+    bar.append(label);
+    select.addEventListener("change", narrow);
+    return function (row) { return !select.value || "=" + text(row, column) === select.value; };
+  }
   function makeFilter(table, box) {
-    var label = document.createElement("label"), input = document.createElement("input");
-    var said = document.createElement("span");
-    input.type = "search";
-    said.setAttribute("role", "status");
-    label.className = "filter";
-    label.append("Show only rows with ", input, said);
-    box.parentNode.insertBefore(label, box);
-    input.addEventListener("input", function () {
+    var bar = document.createElement("div"), label = document.createElement("label");
+    var input = document.createElement("input"), said = document.createElement("span");
+    var tests = [];
+    function narrow() {
       var wanted = input.value.toLowerCase(), rows = table.tBodies[0].rows, left = 0;
       Array.prototype.forEach.call(rows, function (row) {
-        row.hidden = row.textContent.toLowerCase().indexOf(wanted) < 0;
+        var fits = tests.every(function (test) { return test(row); });
+        row.hidden = !fits || row.textContent.toLowerCase().indexOf(wanted) < 0;
         left += row.hidden ? 0 : 1;
       });
-      said.textContent = wanted ? left + " of " + rows.length : "";
+      said.textContent = left < rows.length ? left + " of " + rows.length : "";
+    }
+    input.type = "search";
+    said.setAttribute("role", "status");
+    bar.className = "filter";
+    label.append("Show only rows with ", input);
+    bar.append(label);
+    Array.prototype.forEach.call(table.tHead.rows[0].cells, function (head, column) {
+      var test = head.hasAttribute("data-choose") &&
+        makeChoice(table, bar, column, head.textContent, narrow);
+      if (test) { tests.push(test); }
     });
+    bar.append(said);
+    box.parentNode.insertBefore(bar, box);
+    input.addEventListener("input", narrow);
   }
-  document.querySelectorAll("table.sortable").forEach(makeSortable);
   document.querySelectorAll("table.filterable").forEach(function (table) {
     makeFilter(table, table.closest(".scroll"));
   });
+  document.querySelectorAll("table.sortable").forEach(makeSortable);
 }());
