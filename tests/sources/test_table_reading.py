@@ -228,6 +228,17 @@ def test_rounding_is_that_of_the_exact_grid(values: list[Decimal], steps: int) -
     assert float(largest) == pytest.approx(float(max(moved)), rel=1e-9)
 
 
+@pytest.mark.parametrize("steps", [3, 10_000])
+def test_texts_that_are_no_probability_on_any_grid(steps: int) -> None:
+    texts = ["", "nan", "inf", "missing", "62", "-1", "5%", "0,5", "x", "1e-401", "0.5"]
+    held = read_probabilities(pl.Series(texts), steps)
+    assert held.fault.tolist() == [1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 0]
+    edge = ["1", "1.0", "01", "1e0", "1.00000000000000000000", "1.00000000000000000001", "10e-1"]
+    held = read_probabilities(pl.Series(edge), steps)
+    assert held.fault.tolist() == [0, 0, 0, 0, 0, 4, 0]
+    assert held.units.tolist()[:5] == [steps] * 5 and not held.inside()[:5].any()
+
+
 def test_the_largest_rounding_is_exact_decimal_text(tmp_path: Path) -> None:
     text = f"{HEADER}\na,q1,0.12345678901234567890123,1\na,q2,0.1,1\n"
     table = read_table(csv_file(tmp_path, text))

@@ -94,9 +94,8 @@ def show(parts: dict[str, Any]) -> None:
     table = Table(title="product, peers and floor of one run")
     for heading in ("", *columns):
         table.add_column(heading, justify="right" if heading else "left")
-    cells = [_cells(part) for part in columns.values()]
-    for label in cells[0]:
-        table.add_row(label, *(cell[label] for cell in cells))
+    for cells in zip(*map(_cells, columns.values()), strict=True):
+        table.add_row(cells[0][0], *(text for _, text in cells))
     out.print(table)
     for name, part in parts.items():
         if name == "score":
@@ -105,26 +104,27 @@ def show(parts: dict[str, Any]) -> None:
             _show_part(name, part)
 
 
-def _cells(part: dict[str, Any]) -> dict[str, str]:
+def _cells(part: dict[str, Any]) -> list[tuple[str, str]]:
+    """The figures of one column, each with its label."""
     goals, floor, ratio = part["goals"], part.get("floor_s"), part["ratio_best_peer"]
-    told = (
-        "–" if ratio is None else f"{ratio:.1f} times, median {part['ratio_best_peer_median']:.1f}"
-    )
-    limit = ""
+    faster, slower, most = "–", "", ""
+    if ratio is not None:
+        faster = f"{ratio:.1f} times, median {part['ratio_best_peer_median']:.1f}"
     if floor is not None:
-        limit = f"{part['ratio_floor']:.2f} times, median {part['ratio_floor_median']:.2f}"
-    return {
-        "product": seconds(part["product_s"]),
-        "  median": seconds(part["product_median_s"]),
-        "best peer": seconds(part["best_peer_s"]) or "not installed",
-        "  faster than it": told,
-        "  goal": f"{goals['ratio_best_peer']:g} or more",
-        "floor": seconds(floor),
-        "  slower than it": limit,
-        " goal": f"{goals['ratio_floor']:g} or less" if floor is not None else "",
-        "extra memory": f"{part['extra_mb']:.0f} MB",
-        "goal": f"{goals['extra_mb']:g} MB or less",
-    }
+        slower = f"{part['ratio_floor']:.2f} times, median {part['ratio_floor_median']:.2f}"
+        most = f"{goals['ratio_floor']:g} or less"
+    return [
+        ("product", seconds(part["product_s"])),
+        ("  median", seconds(part["product_median_s"])),
+        ("best peer", seconds(part["best_peer_s"]) or "not installed"),
+        ("  faster than it", faster),
+        ("  goal", f"{goals['ratio_best_peer']:g} or more"),
+        ("floor", seconds(floor)),
+        ("  slower than it", slower),
+        ("  goal", most),
+        ("extra memory", f"{part['extra_mb']:.0f} MB"),
+        ("  goal", f"{goals['extra_mb']:g} MB or less"),
+    ]
 
 
 def _show_part(name: str, part: dict[str, Any]) -> None:

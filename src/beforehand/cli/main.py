@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 import beforehand
-from beforehand.cli import bench, declaring, demo, publishing, releasing, scoring, serving, verification
+from beforehand.cli import (
+    bench,
+    declaring,
+    demo,
+    publishing,
+    releasing,
+    scoring,
+    serving,
+    verification,
+)
 
 app = typer.Typer(
     name="beforehand",

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from beforehand.cli.screen import errors_named, out
 from beforehand.errors import FormatError
@@ -17,6 +18,7 @@ from beforehand.publish.scorecard import MARGIN, Scorecard, build_scorecard
 from beforehand.records.shape import decimal_text
 from beforehand.scoring.exact import Grid
 from beforehand.site.report import write_report
+from beforehand.site.text import plain
 from beforehand.sources.formats import read_any
 
 EPILOG = (
@@ -68,16 +70,16 @@ def print_card(card: Scorecard) -> None:
     """The scorecard as a table, what was rounded or left out, and the sentence."""
     content = card.content
     for note in content["notes"]:
-        out.print(f"note: {note}", markup=False, soft_wrap=True, style="dim")
+        out.print(f"note: {plain(note)}", markup=False, soft_wrap=True, style="dim")
     crowd = card.table.crowd is not None
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("forecaster", overflow="fold")
-    names = ("n", "reliab.", "Brier", "95 % interval", "log loss", "slope", "ECE")
-    for name in (*names, *(("skill", "95 %") if crowd else ())):
+    table.add_column("forecaster", overflow="fold", min_width=12)
+    names = ("n", "valid", "Brier", "± 95 %", "log loss", "slope", "ECE")
+    for name in (*names, *(("skill", "± 95 %") if crowd else ())):
         table.add_column(name, justify="right", no_wrap=True)
     cards = sorted(content["forecasters"].items(), key=lambda item: _order(item[1]))
     for name, held in cards:
-        table.add_row(name, *_cells(held, crowd))
+        table.add_row(Text(plain(name)), *_cells(held, crowd))
     out.print(table)
     shared, rounding = content["shared"], content["rounding"]
     out.print(
@@ -92,11 +94,16 @@ def print_card(card: Scorecard) -> None:
     )
     for item in (*content["skipped"], *content["kept_out"]):
         out.print(
-            f"left out: {item['reason']}: {item['count']} ({item['example']})",
+            plain(f"left out: {item['reason']}: {item['count']} ({item['example']})"),
             soft_wrap=True,
             markup=False,
         )
-    out.print(f"\n{content['standing']['sentence']}", markup=False, soft_wrap=True, style="bold")
+    if crowd:
+        out.print(
+            "skill: the crowd's Brier minus one's own on the same rows; above 0 beats the crowd."
+        )
+    sentence = plain(content["standing"]["sentence"])
+    out.print(f"\n{sentence}", markup=False, soft_wrap=True, style="bold")
 
 
 def _order(held: dict[str, Any]) -> tuple[bool, float]:
@@ -108,14 +115,14 @@ def _cells(held: dict[str, Any], crowd: bool) -> list[str]:
         f"{held['n']:,}",
         "–" if held["reliability"] is None else f"{100 * held['reliability']:.0f}%",
         _number(held["brier"]),
-        _range(held["brier_interval"]),
+        _half(held["brier_interval"]),
         _number(held["log_loss"]),
         _number(held["cox"]["slope"], 2),
         _number(held["ece"], 3),
     ]
     if crowd:
         skill = held["skill"]
-        cells += [_number(skill["mean"], 4, sign=True), _range(skill["ci95"], sign=True)]
+        cells += [_number(skill["mean"], 4, sign=True), _half(skill["ci95"])]
     return cells
 
 
@@ -123,7 +130,6 @@ def _number(value: float | None, places: int = 4, *, sign: bool = False) -> str:
     return "–" if value is None else f"{value:{'+' if sign else ''}.{places}f}"
 
 
-def _range(ends: list[float] | None, *, sign: bool = False) -> str:
-    if ends is None:
-        return "–"
-    return f"{_number(ends[0], 4, sign=sign)} to {_number(ends[1], 4, sign=sign)}"
+def _half(ends: list[float] | None) -> str:
+    """Half the width of an interval, which is symmetric."""
+    return "–" if ends is None else f"±{(ends[1] - ends[0]) / 2:.4f}"

@@ -21,6 +21,8 @@ from beforehand.sources.table import ForecastTable
 
 MOST_COMPARED = 60
 ALPHA = 0.05
+_WORDS = ("better", "worse", "equivalent", "identical", "undecided")
+_TURNED = {"better": "worse", "worse": "better"}
 
 
 class Paired(Protocol):
@@ -113,19 +115,21 @@ def _sentence(
         who = names[ranked[0]] if ranked else "nobody"
         return f"There is nothing to compare: {who} alone has scored forecasts and answers enough."
     leader = _leader([names[k] for k in ranked], pairs)
-    told: dict[str, list[str]] = {"better": [], "equivalent": [], "identical": [], "undecided": []}
+    told: dict[str, list[str]] = {word: [] for word in _WORDS}
     more = 0
     for pair in pairs:
         if leader not in (pair["a"], pair["b"]):
             continue
-        other = pair["b"] if pair["a"] == leader else pair["a"]
-        word = {"worse": "better"}.get(pair["word"], pair["word"])
-        told[word].append(other)
+        first = pair["a"] == leader
+        word = pair["word"] if first else _TURNED.get(pair["word"], pair["word"])
+        told[word].append(pair["b"] if first else pair["a"])
         if word == "undecided":
             more = max(more, pair["clusters_more"] or 0)
     parts = []
     if told["better"]:
         parts.append(f"better than {_listed(told['better'])}")
+    if told["worse"]:
+        parts.append(f"worse than {_listed(told['worse'])}")
     if told["equivalent"] or told["identical"]:
         both = told["equivalent"] + told["identical"]
         parts.append(f"equivalent (within {margin:g} Brier) to {_listed(both)}")

@@ -210,7 +210,10 @@ def _names(forecasters: Sequence[str], grid: Grid) -> tuple[str, ...]:
 
 
 def _tally(grid: Grid, names: tuple[str, ...], counts: NDArray[np.int64]) -> Tally:
-    if (counts.sum(axis=(1, 2), dtype=np.float64) > MAX_ROWS).any():
+    # Most tallies pass the cheap look at their largest count; the sum is for the others.
+    largest, cells = int(counts.max(initial=0)), 2 * (grid.steps + 1)
+    many = largest * cells > MAX_ROWS
+    if many and (counts.sum(axis=(1, 2), dtype=np.float64) > MAX_ROWS).any():
         raise FormatError("a forecaster has more than 2^53 rows")
     counts.setflags(write=False)
     return Tally(grid, names, counts)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -98,48 +99,63 @@ def read_probabilities(texts: pl.Series, steps: int) -> Probabilities:
     if not 1 <= steps <= MAX_STEPS:
         raise FormatError(f"a grid of {steps} steps; from 1 to {MAX_STEPS} fit")
     stripped = texts.str.strip_chars(" \t")
-    if ONE % steps:
-        held, known = _empty(stripped, steps), np.zeros(len(texts), dtype=np.bool_)
-    else:
-        places, known = _places(stripped)
-        held = _on_grid(stripped, places, known, steps)
-    rest = np.flatnonzero(~known)
+    whole = ONE % steps == 0  # else 10^-18 is no part of a step
+    plain = np.zeros(len(texts), dtype=np.bool_)
+    if whole:
+        plain = stripped.str.contains(_PLAIN).to_numpy()
+    digits = stripped.str.extract(r"\.([0-9]*)$").fill_null("")
+    held = _on_grid(stripped, digits, stripped.str.starts_with("1").to_numpy(), plain, steps)
+    rest = np.flatnonzero(~plain)
+    if len(rest) and whole:
+        rest = _fill_small(held, stripped.gather(rest), rest)
     if len(rest):
-        _fill_rest(held, stripped.gather(rest), rest)
+        _fill_others(held, stripped.gather(rest), rest)
     return held
 
 
-def _places(texts: pl.Series) -> tuple[pl.DataFrame, Mask]:
-    """The digits after the point, whether a 1 stands before it, and which texts were so read.
-
-    `0.025`, `1.0` and `2.5e-2`; what has another form is read one by one.
-    """
+def _fill_small(
+    held: Probabilities, texts: pl.Series, rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Puts numbers such as 2.5e-3 into these rows of `held`; gives the rows of other texts."""
     form = texts.str.extract_groups(_EXPONENT).struct.unnest()
-    shifted = form.to_series(0).fill_null("") + form.to_series(1).fill_null("")
-    power = form.to_series(2).cast(pl.Int64).fill_null(1)
-    # Beyond 40 zeros nothing is left of the first 18 digits anyway.
-    length = shifted.str.len_bytes().cast(pl.Int64) + power.clip(1, 40) - 1
-    scaled = pl.select(shifted.alias("d")).select(pl.col("d").str.zfill(length)).to_series()
-    plain = texts.str.contains(_PLAIN)
-    digits = texts.str.extract(r"\.([0-9]*)$").fill_null("")
-    small = power.is_not_null() & form.to_series(2).is_not_null()
-    found = pl.DataFrame(
-        {
-            "digits": scaled.zip_with(small, digits),
-            "one": plain & texts.str.starts_with("1"),
-        }
-    )
-    return found, (plain | small).to_numpy()
+    power = form.to_series(2).cast(pl.Int64)
+    small = power.is_not_null().to_numpy()
+    if small.any():
+        digits = form.to_series(0).fill_null("") + form.to_series(1).fill_null("")
+        # Beyond 40 zeros nothing is left of the first 18 places anyway.
+        length = digits.str.len_bytes().cast(pl.Int64) + power.fill_null(1).clip(1, 40) - 1
+        moved = pl.select(pl.lit(digits).str.zfill(pl.lit(length))).to_series()
+        none = np.zeros(len(rows), dtype=np.bool_)
+        found = _on_grid(texts, moved, none, small, held.steps)
+        for into, out in zip(_arrays(held), _arrays(found), strict=True):
+            into[rows[small]] = out[small]
+    return np.asarray(rows[~small])
 
 
-def _on_grid(texts: pl.Series, places: pl.DataFrame, known: Mask, steps: int) -> Probabilities:
-    digits = places["digits"]
+def _fill_others(held: Probabilities, texts: pl.Series, rows: NDArray[np.int64]) -> None:
+    """Puts texts of any form into these rows of `held`, each different one worked out once."""
+    known: dict[str, tuple[int, int, int, int, bool]] = {}
+    for row, text in zip(rows.tolist(), texts.to_list(), strict=True):
+        if text not in known:
+            known[text] = _one(text, held.steps)
+        for into, value in zip(_arrays(held), known[text], strict=True):
+            into[row] = value
+
+
+def _arrays(held: Probabilities) -> tuple[NDArray[Any], ...]:
+    return held.units, held.fault, held.side, held.amount, held.inexact
+
+
+def _on_grid(
+    texts: pl.Series, digits: pl.Series, one: Mask, known: Mask, steps: int
+) -> Probabilities:
+    """What the `digits` after the point say, and a 1 before it, where `known`; else zeros."""
     first = digits.str.slice(0, PLACES).str.pad_end(PLACES, "0").cast(pl.Int64, strict=False)
     inexact = digits.str.slice(PLACES).str.contains("[1-9]").to_numpy() & known
     # ONE + the largest fraction is below 2^63.
-    value = first.fill_null(0).to_numpy() + np.where(places["one"].to_numpy(), ONE, 0)
+    value = first.fill_null(0).to_numpy() + np.where(one, ONE, 0)
     value[~known] = 0
-    step = ONE // steps
+    step = max(ONE // steps, 1)
     units, beyond = np.divmod(value, step)
     up = (2 * beyond > step) | ((2 * beyond == step) & (inexact | (units % 2 == 1)))
     # Rounded up, the rest to the next step is shorter by what was cut off.
@@ -154,30 +170,6 @@ def _on_grid(texts: pl.Series, places: pl.DataFrame, known: Mask, steps: int) ->
         texts=texts,
         steps=steps,
     )
-
-
-def _empty(texts: pl.Series, steps: int) -> Probabilities:
-    rows = len(texts)
-    return Probabilities(
-        units=np.zeros(rows, dtype=np.int64),
-        fault=np.zeros(rows, dtype=np.uint8),
-        side=np.zeros(rows, dtype=np.int8),
-        amount=np.zeros(rows, dtype=np.int64),
-        inexact=np.zeros(rows, dtype=np.bool_),
-        texts=texts,
-        steps=steps,
-    )
-
-
-def _fill_rest(held: Probabilities, texts: pl.Series, rows: NDArray[np.int64]) -> None:
-    """Texts of other forms, each different one once; numbers as `Decimal`."""
-    known: dict[str, tuple[int, int, int, int, bool]] = {}
-    for row, text in zip(rows.tolist(), texts.to_list(), strict=True):
-        if text not in known:
-            known[text] = _one(text, held.steps)
-        found = known[text]
-        held.units[row], held.fault[row], held.side[row] = found[:3]
-        held.amount[row], held.inexact[row] = found[3:]
 
 
 def _one(text: str, steps: int) -> tuple[int, int, int, int, bool]:
