@@ -74,7 +74,7 @@ def print_card(card: Scorecard) -> None:
     crowd = card.table.crowd is not None
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("forecaster", overflow="fold", min_width=12)
-    names = ("n", "valid", "Brier", "± 95 %", "log loss", "slope", "ECE")
+    names = ("n", "valid", "Brier", "± 95 %", "log", "slope", "ECE")
     for name in (*names, *(("skill", "± 95 %") if crowd else ())):
         table.add_column(name, justify="right", no_wrap=True)
     cards = sorted(content["forecasters"].items(), key=lambda item: _order(item[1]))
@@ -98,10 +98,9 @@ def print_card(card: Scorecard) -> None:
             soft_wrap=True,
             markup=False,
         )
+    out.print("log: mean log loss, nats. slope: Cox; 1 is calibrated, below 1 overconfident.")
     if crowd:
-        out.print(
-            "skill: the crowd's Brier minus one's own on the same rows; above 0 beats the crowd."
-        )
+        out.print("skill: the crowd's Brier minus one's own; above 0 beats the crowd.")
     sentence = plain(content["standing"]["sentence"])
     out.print(f"\n{sentence}", markup=False, soft_wrap=True, style="bold")
 
@@ -116,7 +115,7 @@ def _cells(held: dict[str, Any], crowd: bool) -> list[str]:
         "–" if held["reliability"] is None else f"{100 * held['reliability']:.0f}%",
         _number(held["brier"]),
         _half(held["brier_interval"]),
-        _number(held["log_loss"]),
+        _number(held["log_loss"], 3),
         _number(held["cox"]["slope"], 2),
         _number(held["ece"], 3),
     ]
@@ -132,4 +131,4 @@ def _number(value: float | None, places: int = 4, *, sign: bool = False) -> str:
 
 def _half(ends: list[float] | None) -> str:
     """Half the width of an interval, which is symmetric."""
-    return "–" if ends is None else f"±{(ends[1] - ends[0]) / 2:.4f}"
+    return "–" if ends is None else f"±{(ends[1] - ends[0]) / 2:.3f}"
