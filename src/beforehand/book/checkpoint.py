@@ -35,6 +35,15 @@ def is_size(text: str) -> bool:
     return _SIZE.fullmatch(text) is not None
 
 
+def is_utf8(text: str) -> bool:
+    """Whether a text has bytes, that is no lone surrogate."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def strict_base64(text: str) -> bytes:
     """The bytes of standard padded base64; any other spelling of them is refused."""
     try:
@@ -68,7 +77,7 @@ class VerifierKey:
     def parse(cls, text: str) -> VerifierKey:
         """The key of a C2SP spelling; FormatError where any part contradicts another."""
         parts = text.split("+", 2)
-        if len(parts) != 3 or not _NAME.fullmatch(parts[0]):
+        if len(parts) != 3 or not _NAME.fullmatch(parts[0]) or not is_utf8(parts[0]):
             raise FormatError(f"{text!r:.80} is not a verifier key (NAME+KEYID+BASE64)")
         data = strict_base64(parts[2])
         if len(data) != 33 or data[:1] != _ED25519:
@@ -87,11 +96,9 @@ def sign_note(text: str, key: VerifierKey, sign: Signer) -> str:
         raise FormatError("the text of a note cannot hold a control character")
     if not _NAME.fullmatch(key.name):
         raise FormatError(f"a key cannot have the name {key.name!r:.80}: no spaces and no plus")
-    try:
-        data = text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise FormatError("the text of a note holds a lone surrogate") from None
-    coded = base64.b64encode(key.key_id + sign(data)).decode("ascii")
+    if not is_utf8(text):
+        raise FormatError("the text of a note holds a lone surrogate")
+    coded = base64.b64encode(key.key_id + sign(text.encode("utf-8"))).decode("ascii")
     return f"{text}\n— {key.name} {coded}\n"
 
 

@@ -15,7 +15,7 @@ from beforehand.book.options import Options
 from beforehand.book.report import Report
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
-from beforehand.records.codec import MAX_LINE_BYTES, decode_json, digest, is_digest
+from beforehand.records.codec import MAX_LINE_BYTES, decode_json, digest, is_digest, seal_json
 
 MAX_DECLARED_BYTES = 256 << 10
 MAX_DOTS = 64
@@ -157,6 +157,7 @@ class Disclosure:
             return
         try:
             value = decode_json(content)
+            seal_json(value)
         except FormatError as error:
             self.report.find(6, path, f"is no answer: {error}")
             return

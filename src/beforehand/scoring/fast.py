@@ -233,10 +233,12 @@ def _shares(rows: int, threads: int) -> list[tuple[int, int]]:
 
 
 def _together(tasks: list[Callable[[], None]]) -> None:
-    """Run the tasks in threads; the error of the earliest one that failed is raised."""
+    """Run the tasks in threads, the first in this one; the error of the earliest is raised."""
     if len(tasks) == 1:
         tasks[0]()
         return
-    with ThreadPoolExecutor(len(tasks)) as pool:
-        for done in [pool.submit(task) for task in tasks]:
+    with ThreadPoolExecutor(len(tasks) - 1) as pool:
+        others = [pool.submit(task) for task in tasks[1:]]
+        tasks[0]()
+        for done in others:
             done.result()

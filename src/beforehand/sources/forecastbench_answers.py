@@ -93,6 +93,11 @@ def crowd_table(
     A market without a price is a missing answer, one that the resolution set
     does not have is kept out. Dataset questions have no crowd; FormatError
     where no market question is left.
+
+    >>> from beforehand.sources.forecastbench_sets import AskedQuestion
+    >>> asked = AskedQuestion("infer", "1", "?", "2026-01-05T00:00:00Z", "0.3", "0.3", None, ())
+    >>> crowd_table(QuestionSet("", "x", {("infer", "1"): asked}, ())).units.tolist()
+    [3000]
     """
     aside = Tally(questions.name, lambda index: event_name(markets[index].events[0]))
     markets = [asked for asked in questions.questions.values() if asked.source in MARKETS]

@@ -95,7 +95,13 @@ def event_name(event: Event) -> str:
 
 
 def read_question_set(path: Path | str, *, limits: Limits = LIMITS) -> QuestionSet:
-    """The question set in a file; FormatError names the entry and its fault."""
+    """The question set in a file; FormatError names the entry and its fault.
+
+    >>> from importlib import resources
+    >>> folder = Path(str(resources.files("beforehand"))) / "data" / "forecastbench_2024_07_21"
+    >>> len(read_question_set(folder / "question_set_human.json").questions)
+    200
+    """
     asked, name = _read(path, limits)
     tally = Tally(name, lambda index: f"questions[{index}]")
     questions: dict[tuple[str, str], AskedQuestion] = {}
@@ -113,7 +119,14 @@ def read_question_set(path: Path | str, *, limits: Limits = LIMITS) -> QuestionS
 
 
 def read_resolution_set(path: Path | str, *, limits: Limits = LIMITS) -> ResolutionSet:
-    """The resolution set in a file. Settled at anything but 0 or 1 is void, never a half."""
+    """The resolution set in a file. Settled at anything but 0 or 1 is void, never a half.
+
+    >>> from importlib import resources
+    >>> folder = Path(str(resources.files("beforehand"))) / "data" / "forecastbench_2024_07_21"
+    >>> held = read_resolution_set(folder / "resolution_set_human_subset.json")
+    >>> sum(settled.outcome == 1 for settled in held.outcomes.values())
+    183
+    """
     held, name = _read(path, limits)
     tally = Tally(name, lambda index: f"resolutions[{index}]")
     outcomes: dict[Event, Settled] = {}

@@ -64,6 +64,11 @@ def read_any(
 
     `table.format` and the first of `table.notes` say which it was. `columns`
     is for plain tables, `scorer` for inspect logs.
+
+    >>> from importlib import resources
+    >>> folder = Path(str(resources.files("beforehand"))) / "data" / "forecastbench_2024_07_21"
+    >>> read_any(folder / "superforecaster_individual.csv").notes
+    ('read as forecastbench-people, told by its column names',)
     """
     path = Path(path)
     if format is not None and format not in FORMATS:
