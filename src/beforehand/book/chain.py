@@ -16,7 +16,7 @@ from beforehand.book.line import read_stored
 from beforehand.book.tiles import TILE_WIDTH, tile_root
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
-from beforehand.records.codec import BOOKKEEPING, MAX_LINE_BYTES, check_content, is_writable
+from beforehand.records.codec import BOOKKEEPING, MAX_LINE_BYTES, check_content
 
 PIECE_LINES = 8 * TILE_WIDTH
 PIECE_BYTES = 1 << 23
@@ -78,7 +78,7 @@ def check_piece(data: bytes, first_n: int) -> Piece:
         entry(hashed)
         leaf(sha256(b"\x00" + hashed).digest())
         try:
-            value, seal, own_link, known = read_stored(raw)
+            value, seal, own_link, writable = read_stored(raw)
         except FormatError as error:
             note((n, "line", str(error)))
             link = None
@@ -106,7 +106,7 @@ def check_piece(data: bytes, first_n: int) -> Piece:
         stored_at, kind = get("at"), get("kind")
         if stored_at != at or not at:
             at = _take_at(piece, n, stored_at, at)
-        if not known and not is_writable(value, len(raw)):
+        if not writable:
             _note_odd(piece, n, value)
         if not isinstance(kind, str):
             note((n, "kind", "the line has no kind"))

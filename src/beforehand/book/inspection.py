@@ -135,7 +135,7 @@ class Inspection:
                 message = f"its {name} is not the one the manifest names"
                 self.report.find(5, f"{self.book} line 1", message)
         try:
-            return VerifierKey.parse(str(league.get("key")))
+            return VerifierKey.parse(f"{league.get('key')!s:.1000}")
         except FormatError as error:
             self.report.find(5, f"{self.book} line 1", str(error))
             return None

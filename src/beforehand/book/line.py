@@ -21,6 +21,7 @@ from beforehand.records.codec import (
     _scan_once,
     _seal_text_fast,
     check_content,
+    check_read_depth,
     decode_json,
     digest,
     is_writable,
@@ -78,10 +79,7 @@ def read_line(raw: bytes) -> tuple[dict[str, Any], str, str]:
 
 
 def read_stored(raw: bytes) -> tuple[dict[str, Any], str, str, bool]:
-    """What `read_line` gives, and whether the line is one of many that are known to be writable.
-
-    False says nothing: `is_writable` has to look.
-    """
+    """What `read_line` gives, and whether a writer could have written the content."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -89,21 +87,25 @@ def read_stored(raw: bytes) -> tuple[dict[str, Any], str, str, bool]:
     found = _read_canonical(raw, text)
     if found is not None:
         value, content, linked, known = found
-        return value, digest(content), digest(linked), known
+        writable = known or is_writable(value, len(raw))
+        if not writable:
+            check_read_depth(value)
+        return value, digest(content), digest(linked), writable
     value = decode_json(raw)
     if not isinstance(value, dict):
         raise FormatError("a line must be an object")
     seal = digest(seal_json({k: v for k, v in value.items() if k not in BOOKKEEPING}))
     link = digest(seal_json({k: v for k, v in value.items() if k != "link"}))
-    return value, seal, link, False
+    return value, seal, link, is_writable(value, len(raw))
 
 
 def _read_canonical(raw: bytes, text: str) -> tuple[dict[str, Any], bytes, bytes, bool] | None:
     """The object, J(content) and J(line without link) of a line that is J itself.
 
-    The fast way in for what we store. The comparison with J refuses at once
-    whatever the strict decoder would: a second key, other spacing, anything
-    after the end. None where the slow way has to decide.
+    The fast way in for what we store; at last, whether the content is known to
+    be writable. The comparison with J refuses at once whatever the strict
+    decoder would: a second key, other spacing, anything after the end. None
+    where the slow way has to decide.
     """
     try:
         value, _ = _scan_once(text, 0)

@@ -29,6 +29,7 @@ MAX_LINE_BYTES = 1 << 20
 MAX_TEXT_CHARS = 1 << 18
 MAX_KEY_CHARS = 64
 MAX_DEPTH = 12
+MAX_READ_DEPTH = 100
 MAX_INTEGER = 1 << 53
 MAX_ITEMS = 20_000
 
@@ -156,7 +157,7 @@ def decode_json(data: bytes, *, strict: bool = True) -> Any:
     """
     decoder = _STRICT_DECODER if strict else _PLAIN_DECODER
     try:
-        return decoder.decode(data.decode("utf-8"))
+        value = decoder.decode(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise FormatError(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -165,6 +166,25 @@ def decode_json(data: bytes, *, strict: bool = True) -> Any:
         raise FormatError("nested too deeply") from None
     except ValueError as error:  # an integer of more digits than Python converts
         raise FormatError(f"not a usable number: {error}") from None
+    if data.count(b"[") + data.count(b"{") > MAX_READ_DEPTH:
+        check_read_depth(value)
+    return value
+
+
+def check_read_depth(value: Any) -> None:
+    """FormatError for a value nested deeper than is read, whatever this machine could take."""
+    level = [value]
+    for _ in range(MAX_READ_DEPTH + 1):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
+        if not below:
+            return
+        level = below
+    raise FormatError(f"nested deeper than {MAX_READ_DEPTH}")
 
 
 def canonical_value(text: str) -> Any:
