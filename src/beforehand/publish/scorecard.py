@@ -83,9 +83,11 @@ class _Scored:
         ranked = [k for k, name in enumerate(names) if _ranks(cards[name])]
         shared_events = self._shared_events(ranked)
         self.shared = np.isin(self.event, shared_events)
-        kept = {
-            names[k]: self._card(k, self.rows_of[k][self.shared[self.rows_of[k]]]) for k in ranked
-        }
+        kept = {}
+        for k in ranked:
+            rows = self.rows_of[k][self.shared[self.rows_of[k]]]
+            whole = rows.size == self.rows_of[k].size
+            kept[names[k]] = dict(cards[names[k]]) if whole else self._card(k, rows)
         return {
             "format": SCORECARD_FORMAT,
             "source": table.source,
@@ -110,7 +112,8 @@ class _Scored:
         for k in ranked:
             rows = self.rows_of[k]
             events = np.unique(self.event[rows[self.resolved[rows]]])
-            common = events if common is None else np.intersect1d(common, events)
+            if common is None or not np.array_equal(common, events):
+                common = events if common is None else np.intersect1d(common, events)
         return np.empty(0, np.int64) if common is None else common
 
     def _event_names(self, events: Rows) -> list[str]:

@@ -101,6 +101,8 @@ def _common(scored: Paired, a: int, b: int) -> tuple[NDArray[np.int64], NDArray[
         rows = scored.rows_of[k]
         held.append(rows[scored.resolved[rows]])
     first, second = held
+    if np.array_equal(scored.event[first], scored.event[second]):
+        return first, second
     _, left, right = np.intersect1d(
         scored.event[first], scored.event[second], assume_unique=True, return_indices=True
     )

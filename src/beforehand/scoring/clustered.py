@@ -13,11 +13,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from beforehand.scoring.clusters import cluster_sums
+from beforehand.scoring.distribution import t_quantile
 from beforehand.scoring.paired import LEVEL, MIN_CLUSTERS
-from beforehand.scoring.student import student_quantile
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,24 @@ def clustered_mean(
     mean = Fraction(total, n * per_one)
     if groups < max(least, 2):
         return ClusteredMean(n, groups, mean, None, None, None)
-    # S_c - N_c T / n in whole numbers: n S_c - N_c T, divided once at the end.
-    residuals = [
-        n * s - c * total for s, c in zip(held.sums.tolist(), held.sizes.tolist(), strict=True)
-    ]
-    squares = sum(value * value for value in residuals)
+    # Sum of (n S_c - N_c T)^2, opened up: three exact sums of products, in whole numbers.
+    sums, sizes = held.sums, held.sizes
+    squares = n * n * _dot(sums, sums) - 2 * n * total * _dot(sums, sizes)
+    squares += total * total * _dot(sizes, sizes)
     variance = Fraction(groups * squares, (groups - 1) * n**4 * per_one**2)
     se = math.sqrt(variance)
-    half = student_quantile(level, groups - 1) * se
+    half = t_quantile(level, groups - 1) * se
     return ClusteredMean(n, groups, mean, se, float(mean) - half, float(mean) + half)
+
+
+def _dot(left: NDArray[np.int64], right: NDArray[np.int64]) -> int:
+    """The sum of products, exact: the left in halves whose products with the right fit."""
+    if not left.size:
+        return 0
+    most = max(abs(int(left.min())), int(left.max())) * max(abs(int(right.min())), int(right.max()))
+    if most * left.size < 2**63:
+        return int(np.dot(left, right))
+    if most >= 2**63:
+        return sum(a * b for a, b in zip(left.tolist(), right.tolist(), strict=True))
+    products = left * right
+    return (int((products >> 32).sum()) << 32) + int((products & 0xFFFFFFFF).sum())

@@ -114,6 +114,7 @@ def tally_of_probabilities(
     """
     p, y, f = np.asarray(probabilities), outcome_column(happened), index_column(forecaster_index)
     same_length(probabilities=p, happened=y, forecaster_index=f)
+    use_fast = fast.wanted(p.size, use_fast)
     whole = Tally.of([], [], [], forecasters, grid)
     rounded, largest = 0, 0.0
     for start in range(0, p.size, _STRETCH):
