@@ -10,7 +10,8 @@
     origin, with the root that the lines give at that size.
  6. Hash every body: present once due, as the lines say; due times follow the
     declared rule; sealed bodies carry a header that fits, and no salt twice.
- 7. Match asks, answers and rosters.
+ 7. Match asks, answers and rosters; no answer stands after an outcome it answers,
+    and no outcome changes but by a correction.
  8. Compare the operator with the origin and key the reader holds, and the book
     with the checkpoint the reader kept (`--since`), where given.
 

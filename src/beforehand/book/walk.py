@@ -152,8 +152,8 @@ class ChainWalk:
         if self.odd is not None:
             n, why = self.odd
             self.report.notes.append(
-                f"{self.label}: {self.odd_lines} lines hold what this version does not write; "
-                f"the first is line {n}: {why}"
+                f"{self.label}: lines that hold what this version does not write: "
+                f"{self.odd_lines}; the first is line {n}: {why}"
             )
         if self.facts.foreign:
             listed = ", ".join(f"{kind} ({n})" for kind, n in sorted(self.facts.foreign.items()))

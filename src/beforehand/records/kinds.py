@@ -46,9 +46,12 @@ def decode(content: Mapping[str, Any]) -> Record | Unknown:
     if not isinstance(kind, str):
         raise FormatError("kind: every line has a kind, a text")
     known = KINDS.get(kind)
-    if known is None:
-        return Unknown(kind, {key: json_copy(value) for key, value in content.items()})
-    return known.of(content)
+    try:
+        if known is None:
+            return Unknown(kind, {key: json_copy(value) for key, value in content.items()})
+        return known.of(content)
+    except RecursionError:
+        raise FormatError(f"{kind:.40}: nested too deeply") from None
 
 
 def line_schemas() -> dict[str, Any]:
