@@ -13,10 +13,12 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
-from multiprocessing.connection import Connection, wait
+from itertools import cycle
+from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from queue import SimpleQueue
 
 from beforehand.book.chain import Piece, check_piece, cut_pieces, row_roots
 from beforehand.book.folder import DirectoryFolder, Folder, read_pieces
@@ -55,17 +57,19 @@ def _pieces_of_workers(
     try:
         for _ in range(count):
             workers.append(_Worker(name, context, [worker.pipe for worker in workers]))
+        for worker in workers:  # only now: a process is not forked beside threads
+            worker.listen()
+        turn = cycle(workers)
         with folder.open(name) as stream:
             for offset, first_n, data in cut_pieces(stream):
-                worker = None
-                if first_n:
-                    worker = min(workers, key=lambda each: each.owed)
-                    worker.give((root, name, offset, len(data), first_n))
-                under_way.append((worker, data))
+                given = next(turn) if first_n else None
+                if given is not None:
+                    given.give((root, name, offset, len(data), first_n))
+                under_way.append((given, data))
                 if len(under_way) > 2 * count:
-                    yield _finished(under_way.popleft(), workers)
+                    yield _finished(under_way.popleft())
         while under_way:
-            yield _finished(under_way.popleft(), workers)
+            yield _finished(under_way.popleft())
     finally:
         for worker in workers:
             worker.end()
@@ -75,15 +79,15 @@ class _Worker:
     """A process that checks pieces, with a pipe of its own.
 
     Nobody else holds the far end of the pipe, so a worker that dies, even
-    amid a message, is the end of the pipe and never a wait. `owed` pieces
-    are given and not come back.
+    amid a message, is the end of the pipe and never a wait. A thread takes
+    what comes as it comes, so that no worker waits for the parent's own work.
     """
 
     def __init__(self, name: str, context: BaseContext, pipes: list[Connection]) -> None:
         self.name = name
         self.pipe, far = context.Pipe()
-        self.owed = 0
-        self.done: deque[Piece | BaseException] = deque()
+        self._done: SimpleQueue[Piece | BaseException] = SimpleQueue()
+        self._listener: threading.Thread | None = None
         inherited = [*pipes, self.pipe] if context.get_start_method() == "fork" else []
         # mypy knows no Process of a context that is chosen at run time
         self._process: BaseProcess = context.Process(  # type: ignore[attr-defined]
@@ -92,21 +96,32 @@ class _Worker:
         self._process.start()
         far.close()
 
+    def listen(self) -> None:
+        """Begin to take results."""
+        self._listener = threading.Thread(target=self._take, daemon=True)
+        self._listener.start()
+
+    def _take(self) -> None:
+        while True:
+            try:
+                self._done.put(self.pipe.recv())
+            except (EOFError, OSError):
+                self._done.put(self._died())
+                return
+
     def give(self, task: tuple[str, str, int, int, int]) -> None:
         """Ask for one piece; FormatError where the worker is gone."""
         try:
             self.pipe.send(task)
         except OSError as error:
             raise self._died() from error
-        self.owed += 1
 
-    def receive(self) -> None:
-        """Take one result, waiting for it; FormatError where the worker is gone."""
-        try:
-            self.done.append(self.pipe.recv())
-        except (EOFError, OSError) as error:
-            raise self._died() from error
-        self.owed -= 1
+    def result(self) -> Piece:
+        """The next piece, in the order they were given; whatever the worker raised is raised."""
+        result = self._done.get()
+        if isinstance(result, BaseException):
+            raise result
+        return result
 
     def _died(self) -> FormatError:
         return FormatError(f"{self.name} could not be checked: a worker died")
@@ -115,25 +130,15 @@ class _Worker:
         """End the process, whatever it is doing."""
         self._process.kill()
         self._process.join()
+        if self._listener is not None:  # it ends with the far end of the pipe
+            self._listener.join()
         self.pipe.close()
 
 
-def _finished(
-    task: tuple[_Worker | None, bytes], workers: list[_Worker]
-) -> tuple[Piece | None, bytes]:
-    """The next piece; meanwhile results of every worker are taken, so that none has to wait."""
+def _finished(task: tuple[_Worker | None, bytes]) -> tuple[Piece | None, bytes]:
+    """The next piece."""
     worker, data = task
-    if worker is None:
-        return None, data
-    while not worker.done:
-        ready = wait([each.pipe for each in workers if each.owed])
-        for each in workers:
-            if each.pipe in ready:
-                each.receive()
-    result = worker.done.popleft()
-    if isinstance(result, BaseException):
-        raise result
-    return result, data
+    return (None if worker is None else worker.result()), data
 
 
 def _check_ranges(pipe: Connection, inherited: list[Connection]) -> None:
