@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the SHA-256 of the one-file checker where README and the docs print it.
+"""Write the SHA-256 of the one-file checkers where README and the docs print them.
 
     python3 scripts/checker_hash.py
 
@@ -12,24 +12,30 @@ import re
 import sys
 from pathlib import Path
 
-from beforehand.publish.checkers import checker_sha256
+from beforehand.publish.checkers import build_recount, build_verify
+from beforehand.records.codec import digest
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("README.md", "docs/verify.md")
-LINE = re.compile(r"^(SHA-256 of the checker \(verify\.py\): )[0-9a-f]{64}$", re.MULTILINE)
+LINES = (
+    (r"^(SHA-256 of the checker \(verify\.py\): )[0-9a-f]{64}$", build_verify),
+    (r"^(SHA-256 of the recount \(recount\.py\): )[0-9a-f]{64}$", build_recount),
+)
 
 
 def main() -> int:
-    """Put the hash in every place; 1 where a place is missing."""
-    value = checker_sha256()
-    for name in FILES:
-        path = ROOT / name
-        text, found = LINE.subn(rf"\g<1>{value}", path.read_text(encoding="utf-8"))
-        if not found:
-            print(f"{name}: no line for the hash", file=sys.stderr)
-            return 1
-        path.write_text(text, encoding="utf-8")
-    print(value)
+    """Put the hashes in every place; 1 where a place is missing."""
+    for pattern, build in LINES:
+        value = digest(build())
+        for name in FILES:
+            path = ROOT / name
+            text = path.read_text(encoding="utf-8")
+            text, found = re.subn(pattern, rf"\g<1>{value}", text, flags=re.MULTILINE)
+            if not found:
+                print(f"{name}: no line for the hash", file=sys.stderr)
+                return 1
+            path.write_text(text, encoding="utf-8")
+        print(value)
     return 0
 
 

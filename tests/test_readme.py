@@ -160,7 +160,8 @@ def test_every_command_that_a_guide_names_exists(page: Path) -> None:
 def test_the_first_screen_names_the_commands_of_this_version() -> None:
     rows = commands_of(section(read(README), "Commands"))
     named = {" ".join(resolve([w for w in words if not w.startswith("-")])[0]) for words in rows}
-    wanted = {"demo", "verify", "declare", "release build", "release verify", "serve"}
+    wanted = {"demo", "verify", "score", "declare", "publish", "serve"}
+    wanted |= {"release build", "release verify"}
     assert named == wanted | {"bench verify"}
 
 
@@ -168,11 +169,13 @@ def test_the_first_screen_names_the_commands_of_this_version() -> None:
 
 
 def test_readme_and_docs_print_the_hash_of_the_checker() -> None:
-    from beforehand.publish.checkers import build_verify
+    from beforehand.publish.checkers import build_recount, build_verify
 
     hashed = hashlib.sha256(build_verify()).hexdigest()
+    recount = hashlib.sha256(build_recount()).hexdigest()
     for page in (README, VERIFY):
         assert CHECKER_LINE.findall(read(page)) == [hashed], page.name
+        assert f"SHA-256 of the recount (recount.py): {recount}\n" in read(page), page.name
 
 
 # ---- the checks by hand

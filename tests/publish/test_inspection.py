@@ -362,3 +362,49 @@ def test_whatever_breaks_in_the_checker_is_could_not_check(
     monkeypatch.setattr(checker, "verify_path", broken)
     assert checker.checker_main([str(small.public)]) == 2
     assert "the checker itself failed" in capsys.readouterr().err
+
+
+def test_a_lone_book_is_compared_with_the_readers_checkpoint(small: Published) -> None:
+    from beforehand.book.verify import verify_book
+
+    book = small.files[f"{BASE}/book.jsonl"]
+    held = small.files[f"{BASE}/checkpoint"]
+    whole = MemoryFolder({"book.jsonl": book})
+    known = {"since": held, "key": small.key.verifier.text()}
+    report = verify_book(whole, "book.jsonl", Options(as_of=AS_OF, require=("since",), **known))
+    assert (report.findings, report.exit_code) == ([], 0)
+    assert any("prove nothing about when" in note for note in report.notes)
+    cut = MemoryFolder({"book.jsonl": b"".join(book.splitlines(keepends=True)[:5])})
+    report = verify_book(cut, "book.jsonl", Options(as_of=AS_OF, since=held))
+    assert [finding.step for finding in report.findings] == [8]
+    assert any("signature of your checkpoint" in item for item in report.not_checked)
+    report = verify_book(whole, "book.jsonl", Options(as_of=AS_OF, since=rewritten(small)))
+    assert "rewritten" in report.findings[0].message
+    other = Options(as_of=AS_OF, since=held, key="nonsense")
+    assert verify_book(whole, "book.jsonl", other).findings[0].step == 8
+
+
+@pytest.mark.parametrize("data", [b"", b"no line feed"])
+def test_a_file_without_a_line_is_no_book(data: bytes) -> None:
+    from beforehand.book.verify import verify_book
+    from beforehand.errors import FormatError
+
+    with pytest.raises(FormatError, match="no whole line"):
+        verify_book(MemoryFolder({"b": data}), "b", Options(as_of=AS_OF))
+
+
+def test_renamed_columns_of_the_database_are_found(small: Published) -> None:
+    import sqlite3
+
+    from beforehand.publish.recount import recount_folder
+
+    from .test_recount import resigned as with_file
+
+    name = f"{BASE}/league.sqlite"
+    base = sqlite3.connect(":memory:")
+    base.deserialize(small.files[name])
+    for old, new in (("brier", "x"), ("others_brier", "brier"), ("x", "others_brier")):
+        base.execute(f"ALTER TABLE forecasts RENAME COLUMN {old} TO {new}")
+    base.commit()
+    files = with_file(small, name, base.serialize())
+    assert recount_folder(MemoryFolder(files))["small"].different >= 1

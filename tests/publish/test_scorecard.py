@@ -119,7 +119,7 @@ def test_repeated_forecasters_are_identical(tmp_path: Path) -> None:
     content = build_scorecard(read_table(path)).content
     (only,) = content["standing"]["pairs"]
     assert only["word"] == "identical" and only["gain"] == 0
-    assert "equivalent" in content["standing"]["sentence"]
+    assert "identical on every common question" in content["standing"]["sentence"]
 
 
 def test_a_void_row_changes_no_score(tmp_path: Path) -> None:

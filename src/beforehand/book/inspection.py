@@ -8,6 +8,7 @@ from beforehand.book.checkpoint import MAX_NOTE_BYTES, Checkpoint, VerifierKey
 from beforehand.book.disclosure import Disclosure
 from beforehand.book.facts import Facts
 from beforehand.book.folder import Folder, hash_file, printable, read_file
+from beforehand.book.kept import check_kept, compare_kept, kept_checkpoint
 from beforehand.book.manifest import MANIFEST_PATH
 from beforehand.book.options import Options
 from beforehand.book.report import Report
@@ -100,15 +101,10 @@ class Inspection:
         return notes
 
     def _parse_since(self) -> Checkpoint | None:
+        """The reader's checkpoint, where it is of this book."""
         if self.options.since is None:
             return None
-        try:
-            text = self.options.since.decode("utf-8").rpartition("\n\n")[0] + "\n"
-        except UnicodeDecodeError as error:
-            raise FormatError(f"--since is not UTF-8: {error}") from None
-        point = Checkpoint.parse(text)
-        if point.size == 0:
-            raise FormatError("--since is a checkpoint of 0 lines: it proves nothing")
+        point = kept_checkpoint(self.options.since)
         return point if point.origin == self.entry["origin"] else None
 
     def _check_manifest_entry(self, chain: ChainWalk) -> None:
@@ -253,18 +249,10 @@ class Inspection:
 
     def _check_since(self, chain: ChainWalk, since: Checkpoint) -> None:
         label = f"{self.entry['league']}: --since"
-        try:
-            key = VerifierKey.parse(self.options.key or self.entry["key"])
-            Checkpoint.open(self.options.since or b"", key)
-        except (FormatError, IntegrityError) as error:
-            self.report.find(8, label, str(error))
-        if since.size > chain.frontier.size:
-            has = chain.frontier.size
-            message = f"you hold {since.size} lines, the book has {has}: cut or rolled back"
-            self.report.find(8, label, message)
-        elif chain.roots[since.size] != since.root:
-            message = f"the first {since.size} lines are not those you hold: rewritten"
-            self.report.find(8, label, message)
+        check_kept(
+            self.report, label, self.options.since or b"", self.options.key or self.entry["key"]
+        )
+        compare_kept(self.report, label, since, chain)
 
     def _note_kinds(self, chain: ChainWalk) -> None:
         unknown = sorted(set(chain.kinds) - KNOWN_KINDS)

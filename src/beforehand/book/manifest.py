@@ -12,6 +12,7 @@ from typing import Any
 
 from beforehand.book.checkpoint import Signer, VerifierKey, open_note, sign_note
 from beforehand.book.folder import is_below
+from beforehand.clock import instant_key
 from beforehand.errors import FormatError
 from beforehand.records.codec import decode_json, digest, seal_json
 
@@ -43,6 +44,10 @@ def read_manifest(data: bytes) -> dict[str, Any]:
         raise FormatError("the manifest is not in its canonical form")
     if not isinstance(value.get("signature"), str):
         raise FormatError("the manifest carries no signature")
+    as_of = value.get("as_of")
+    if not isinstance(as_of, str):
+        raise FormatError("the manifest does not say as of when it is")
+    instant_key(as_of)
     leagues, files = value.get("leagues"), value.get("files")
     if not isinstance(leagues, list) or not leagues or not isinstance(files, list):
         raise FormatError("the manifest lists no leagues or no files")
@@ -52,6 +57,8 @@ def read_manifest(data: bytes) -> dict[str, Any]:
             raise FormatError("leagues: lines is not a number of lines")
         if not is_below(entry["path"].removesuffix("/")):
             raise FormatError(f"leagues: {entry['path']!r:.80} is no path below the public folder")
+    if len({entry["path"] for entry in leagues}) != len(leagues):
+        raise FormatError("leagues: two leagues have one path")
     for entry in files:
         _check_keys(entry, ("path", "sha256"), "files")
         if type(entry.get("bytes")) is not int or len(entry["sha256"]) != 64:

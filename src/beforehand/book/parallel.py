@@ -105,7 +105,7 @@ class _Worker:
         while True:
             try:
                 self._done.put(self.pipe.recv())
-            except (EOFError, OSError):
+            except Exception:  # the pipe ended, or what came is no result: never a wait
                 self._done.put(self._died())
                 return
 

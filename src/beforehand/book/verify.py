@@ -27,6 +27,7 @@ from typing import Any
 from beforehand.book.checkpoint import VerifierKey
 from beforehand.book.folder import Folder, hash_file, printable, read_file
 from beforehand.book.inspection import Inspection
+from beforehand.book.kept import check_kept, compare_kept, kept_checkpoint
 from beforehand.book.manifest import (
     CHECKER_PATH,
     MANIFEST_PATH,
@@ -68,10 +69,27 @@ def verify_folder(folder: Folder, options: Options, walk: Pieces | None = None) 
 
 
 def verify_book(folder: Folder, name: str, options: Options, walk: Pieces | None = None) -> Report:
-    """Steps 3 and 4 on a bare book file, such as another league's; the rest is not checked."""
+    """Steps 3 and 4 on a bare book file, such as another league's; the rest is not checked.
+
+    A checkpoint that the reader kept (`since`) is compared with the lines, its
+    signature only where a key is given. FormatError for a file without a line.
+    """
     report = Report(options.as_of)
-    chain = ChainWalk(folder, name, name, report, sizes=set())
+    held = None if options.since is None else kept_checkpoint(options.since)
+    chain = ChainWalk(folder, name, name, report, sizes=set() if held is None else {held.size})
     chain.walk(walk or in_this_process)
+    if not chain.frontier.size:
+        raise FormatError(f"{name} holds no whole line: there is no book to check")
+    if held is not None:
+        compare_kept(report, f"{name}: --since", held, chain)
+        if options.key is None:
+            report.not_checked.append("the signature of your checkpoint: give --key")
+        else:
+            check_kept(report, f"{name}: --since", options.since or b"", options.key)
+    times = sorted(chain.facts.times)
+    if times and times != ["live"]:
+        said = ", ".join(times)
+        report.notes.append(f"time is {said}: its stamps prove nothing about when (level 0)")
     chain.facts.close()
     report.leagues[name] = chain.summary()
     report.not_checked += ["files, tiles, checkpoints, bodies, answers and operator: a bare book"]
@@ -104,8 +122,11 @@ def _check_files(folder: Folder, manifest: dict[str, Any], report: Report) -> No
         except FormatError as error:
             report.find(2, printable(name), str(error))
             continue
-        if (size, hashed) != (listed[name]["bytes"], listed[name]["sha256"]):
+        if hashed != listed[name]["sha256"]:
             report.find(2, printable(name), f"hashes to {hashed}, the manifest says otherwise")
+        elif size != listed[name]["bytes"]:
+            said = listed[name]["bytes"]
+            report.find(2, printable(name), f"has {size} bytes, the manifest says {said}")
 
 
 def _check_requirements(options: Options, report: Report) -> None:

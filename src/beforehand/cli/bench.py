@@ -55,7 +55,9 @@ def _bench() -> None:
 
 @app.command("verify", epilog=EPILOG)
 def bench_verify(
-    lines: Annotated[int, typer.Option(min=1, help="How many lines the book has.")] = 1_000_000,
+    lines: Annotated[
+        int, typer.Option(min=1, max=20_000_000, help="How many lines the book has.")
+    ] = 1_000_000,
     width: Annotated[
         int, typer.Option("--bytes", min=300, max=200_000, help="How long a line is, LF included.")
     ] = 300,

@@ -56,8 +56,8 @@ def fetch_public(url: str, folder: Path, progress: Callable[[str, int, int], Non
 
 
 def _get(url: str, limit: int) -> bytes:
-    request = urllib.request.Request(url, headers={"User-Agent": "beforehand"})  # noqa: S310
     try:
+        request = urllib.request.Request(url, headers={"User-Agent": "beforehand"})  # noqa: S310
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as reply:  # noqa: S310 - is_url
             data: bytes = reply.read(limit + 1)
     except urllib.error.HTTPError as error:
@@ -65,6 +65,8 @@ def _get(url: str, limit: int) -> bytes:
         raise RemoteError(f"{url}: HTTP {error.code}", retryable=retryable) from None
     except (urllib.error.URLError, OSError) as error:
         raise RemoteError(f"{url}: {error}", retryable=True) from None
+    except ValueError as error:
+        raise FormatError(f"{url}: {error}") from None
     if len(data) > limit:
         raise FormatError(f"{url} is over the limit of {limit} bytes")
     return data

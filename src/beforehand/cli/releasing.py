@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +17,7 @@ from beforehand.book.verify import report_lines
 from beforehand.cli.screen import errors_named, out
 from beforehand.cli.verification import verify_published
 from beforehand.clock import SimulatedClock, SystemClock
-from beforehand.errors import RuleError
+from beforehand.errors import IntegrityError, RuleError
 from beforehand.publish.release import build_release, check_prefix, open_release
 from beforehand.stages.declare import reopen_league
 from beforehand.stages.seal_release import seal_release
@@ -54,6 +56,8 @@ def build(
             f"{target}: {league['lines']} lines, zip {content['zip']['sha256']}", soft_wrap=True
         )
         out.print("sealed in the book" if sealed else "was sealed in the book before")
+        if sealed:
+            out.print(f"The public folder gets that line with: beforehand publish {folder}")
 
 
 @app.command(
@@ -68,7 +72,7 @@ def verify(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Check a release: its hashes, its book, its scores, and that a later book begins with it."""
-    with errors_named(), tempfile.TemporaryDirectory(prefix="beforehand-") as made:
+    with errors_named(), _findings(), tempfile.TemporaryDirectory(prefix="beforehand-") as made:
         content = open_release(release, Path(made))
         report = verify_published(Path(made) / "public", Options(as_of=SystemClock().now()))
         if against is None:
@@ -82,6 +86,16 @@ def verify(
         for line in report_lines(report):
             out.print(line, markup=False, soft_wrap=True)
     raise typer.Exit(report.exit_code)
+
+
+@contextmanager
+def _findings() -> Iterator[None]:
+    """What differs from what was frozen is a finding: exit code 1."""
+    try:
+        yield
+    except IntegrityError as error:
+        out.print(f"FINDING {error}", markup=False, soft_wrap=True)
+        raise typer.Exit(1) from None
 
 
 def _check_name(name: str) -> None:

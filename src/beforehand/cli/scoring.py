@@ -47,6 +47,7 @@ def score(
     intervals, and says who is better.
     """
     with errors_named():
+        _check_report(file, html)
         step = decimal_text(grid, "--grid")
         table = read_any(file, skip_bad=skip_bad, grid=_grid(step))
         card = build_scorecard(table, margin)
@@ -58,6 +59,16 @@ def score(
     print_card(card)
     if html is not None:
         out.print(f"report: {html}", soft_wrap=True)
+
+
+def _check_report(file: Path, html: Path | None) -> None:
+    """A report never takes the place of the table, or of what is no plain file."""
+    if html is None or not html.exists():
+        return
+    if html.is_symlink() or not html.is_file():
+        raise FormatError(f"--html {html} is no plain file; choose another name")
+    if file.exists() and html.samefile(file):
+        raise FormatError(f"--html {html} is the table itself; choose another name")
 
 
 def _grid(step: Decimal) -> Grid:
@@ -74,7 +85,7 @@ def print_card(card: Scorecard) -> None:
     crowd = card.table.crowd is not None
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("forecaster", overflow="fold", min_width=12)
-    names = ("n", "valid", "Brier", "± 95 %", "log", "slope", "ECE")
+    names = ("n", "cover", "Brier", "± 95 %", "log", "slope", "ECE")
     for name in (*names, *(("skill", "± 95 %") if crowd else ())):
         table.add_column(name, justify="right", no_wrap=True)
     cards = sorted(content["forecasters"].items(), key=lambda item: _order(item[1]))
@@ -83,9 +94,8 @@ def print_card(card: Scorecard) -> None:
     out.print(table)
     shared, rounding = content["shared"], content["rounding"]
     out.print(
-        f"All {len(shared['forecasters']) or 'ranked'} forecasters who answered four in five share "
-        f"n = {shared['n']} resolved questions ({shared['sha256'][:12]}); --json has their scores.",
-        soft_wrap=True,
+        f"Shared by the {len(shared['forecasters'])} who answered four in five of the questions: "
+        f"n = {shared['n']}; --json has their scores on it."
     )
     out.print(
         f"Scored on a grid of {content['grid']}: {rounding['moved']} of {rounding['stated']} "
@@ -98,6 +108,7 @@ def print_card(card: Scorecard) -> None:
             soft_wrap=True,
             markup=False,
         )
+    out.print("cover: share of the table's questions answered.")
     out.print("log: mean log loss, nats. slope: Cox; 1 is calibrated, below 1 overconfident.")
     if crowd:
         out.print("skill: the crowd's Brier minus one's own; above 0 beats the crowd.")
@@ -112,7 +123,7 @@ def _order(held: dict[str, Any]) -> tuple[bool, float]:
 def _cells(held: dict[str, Any], crowd: bool) -> list[str]:
     cells = [
         f"{held['n']:,}",
-        "–" if held["reliability"] is None else f"{100 * held['reliability']:.0f}%",
+        "–" if held["coverage"] is None else f"{100 * held['coverage']:.0f}%",
         _number(held["brier"]),
         _half(held["brier_interval"]),
         _number(held["log_loss"], 3),

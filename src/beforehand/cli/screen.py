@@ -50,7 +50,7 @@ def _finish(bars: Progress, task: object) -> None:
 
 @contextlib.contextmanager
 def errors_named(next_step: str = "") -> Iterator[None]:
-    """An error of ours ends the command with its message and exit code 2."""
+    """An error of ours, or of the disk, ends the command with its message and exit code 2."""
     try:
         yield
     except BeforehandError as error:
@@ -58,4 +58,7 @@ def errors_named(next_step: str = "") -> Iterator[None]:
         err.print(str(error), markup=False, soft_wrap=True)
         if next_step:
             err.print(next_step, markup=False)
+        raise typer.Exit(2) from None
+    except OSError as error:
+        err.print(f"{type(error).__name__}: {error}", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None

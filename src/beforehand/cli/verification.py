@@ -83,6 +83,8 @@ def verify_published(path: Path, options: Options, processes: int = 1) -> Report
     except (BeforehandError, UnicodeDecodeError) as error:
         report.unmet.append(f"recount: could not be done: {error}")
     _note_checker(report, path)
+    pages = sum(1 for _ in path.rglob("*.html"))
+    report.not_checked.append(f"pages ({pages}): hashed and signed, and not computed again")
     return report
 
 
@@ -126,9 +128,9 @@ def _note_checker(report: Report, path: Path) -> None:
     """Whether the published checker is the one this version builds; it is in no manifest."""
     checker = path / CHECKER_PATH
     if not checker.is_file():
-        report.notes.append("no checker is published beside the data")
+        report.not_checked.append("verify.py: none is published beside the data")
     elif digest(checker.read_bytes()) != checker_sha256():
-        report.notes.append(
-            f"the published verify.py is not this version's ({checker_sha256()}): "
-            "compare its SHA-256 with the one the league prints elsewhere"
+        report.not_checked.append(
+            "the published verify.py, in no manifest by design, is not this version's "
+            f"({checker_sha256()}): compare its SHA-256 with the one the league prints elsewhere"
         )

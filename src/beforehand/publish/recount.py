@@ -32,7 +32,7 @@ from beforehand.errors import BeforehandError, FormatError
 from beforehand.publish.fold import fold_book
 from beforehand.publish.leaderboard import PLACES, build_board
 from beforehand.publish.rows import build_rows
-from beforehand.publish.tables import COLUMNS, sqlite_tables, table_rows
+from beforehand.publish.tables import COLUMNS, sqlite_tables, table_rows, table_sql
 from beforehand.records.codec import decode_json
 from beforehand.scoring.exact import Grid
 
@@ -166,7 +166,9 @@ def _compare_sqlite(
         held = {row[0] for row in base.execute("SELECT name FROM sqlite_schema WHERE sql NOTNULL")}
         for extra in sorted(held - tables.keys()):
             result.miss(f"{name} {extra!r:.80}", "only the published file has it")
-        for table, (_, own) in tables.items():
+        said = dict(base.execute("SELECT name, sql FROM sqlite_schema"))
+        for table, (declared, own) in tables.items():
+            result.compare(f"{name} {table}, columns", said.get(table), table_sql(table, declared))
             published = base.execute(f'SELECT * FROM "{table}" ORDER BY rowid')  # noqa: S608
             names = [column[0] for column in published.description]
             inexact = ("gain_low", "gain_high") if table == "leaderboard" else ()

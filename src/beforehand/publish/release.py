@@ -19,9 +19,9 @@ from typing import Any
 import beforehand
 from beforehand.book.folder import DirectoryFolder, Folder, hash_file, read_file
 from beforehand.book.manifest import MANIFEST_PATH, MAX_MANIFEST_BYTES, read_manifest
-from beforehand.errors import FormatError, RuleError
+from beforehand.errors import FormatError, IntegrityError, RuleError
 from beforehand.publish.recount import read_lines
-from beforehand.records.codec import digest
+from beforehand.records.codec import decode_json, digest
 
 RELEASE_FORMAT = "beforehand-release/1"
 MAX_UNPACKED_BYTES = 8 << 30
@@ -72,16 +72,17 @@ def _zip(folder: Folder, path: Path) -> None:
 def open_release(release: Path, into: Path) -> dict[str, Any]:
     """Unpack a release into `into/public` and give its `release.json`.
 
-    FormatError where the zip is not the one named there, or holds a name that
-    leads out of the folder, or is over a limit.
+    IntegrityError where the zip or its manifest is not the one named there,
+    FormatError where it holds a name that leads out of the folder, or is over
+    a limit.
     """
     folder = DirectoryFolder(release)
-    content = json.loads(read_file(folder, "release.json", MAX_RELEASE_BYTES))
+    content = decode_json(read_file(folder, "release.json", MAX_RELEASE_BYTES))
     if not isinstance(content, dict) or content.get("format") != RELEASE_FORMAT:
         raise FormatError(f"{release / 'release.json'} does not say that it is {RELEASE_FORMAT}")
     named = content["zip"]
     if hash_file(folder, named["path"]) != (named["bytes"], named["sha256"]):
-        raise FormatError(f"{release / named['path']} is not the zip that release.json names")
+        raise IntegrityError(f"{release / named['path']} is not the zip that release.json names")
     with zipfile.ZipFile(release / named["path"]) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED_BYTES:
             raise FormatError(f"{named['path']} unpacks to more than {MAX_UNPACKED_BYTES} bytes")
@@ -92,9 +93,9 @@ def open_release(release: Path, into: Path) -> dict[str, Any]:
             archive.extract(entry, into)
     manifest = read_file(DirectoryFolder(into / "public"), MANIFEST_PATH, MAX_MANIFEST_BYTES)
     if digest(manifest) != content["manifest_sha256"]:
-        raise FormatError("the manifest in the zip is not the one that release.json names")
+        raise IntegrityError("the manifest in the zip is not the one that release.json names")
     if read_manifest(manifest)["leagues"] != content["leagues"]:
-        raise FormatError("release.json and the manifest name different leagues or lines")
+        raise IntegrityError("release.json and the manifest name different leagues or lines")
     return content
 
 

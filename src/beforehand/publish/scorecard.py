@@ -33,6 +33,8 @@ from beforehand.sources.table import ForecastTable
 
 SCORECARD_FORMAT = "beforehand-scorecard/1"
 LEAST_RELIABILITY = Fraction(4, 5)
+# Who answered fewer of the questions does not shrink the shared set.
+LEAST_SHARE = Fraction(4, 5)
 MARGIN = 0.01
 
 Rows = NDArray[np.int64]
@@ -61,6 +63,7 @@ class _Scored:
         self.resolved = table.outcome >= 0
         self.units = table.units.astype(np.int64)
         self.event = self._events()
+        self.events = len(np.unique(self.event))
         clusters = table.cluster_index
         self.cluster = (table.question_index if clusters is None else clusters).astype(np.int64)
         order = np.argsort(table.forecaster_index, kind="stable")
@@ -81,10 +84,11 @@ class _Scored:
         names = table.forecasters
         cards = {name: self._card(k, self.rows_of[k]) for k, name in enumerate(names)}
         ranked = [k for k, name in enumerate(names) if _ranks(cards[name])]
-        shared_events = self._shared_events(ranked)
+        sharing = [k for k in ranked if cards[names[k]]["coverage"] >= LEAST_SHARE]
+        shared_events = self._shared_events(sharing)
         self.shared = np.isin(self.event, shared_events)
         kept = {}
-        for k in ranked:
+        for k in sharing:
             rows = self.rows_of[k][self.shared[self.rows_of[k]]]
             whole = rows.size == self.rows_of[k].size
             kept[names[k]] = dict(cards[names[k]]) if whole else self._card(k, rows)
@@ -147,6 +151,7 @@ class _Scored:
             "n_missing": sum(missing.values()),
             "missing": missing,
             "reliability": stated / valid if valid else None,
+            "coverage": len(np.unique(self.event[rows])) / self.events if self.events else None,
             "clusters": len(np.unique(self.cluster[scored])),
             "brier": _float(brier(counts, grid)),
             "brier_interval": self._interval(scored),
@@ -225,7 +230,7 @@ def estimate(found: Comparison) -> dict[str, Any]:
 
 
 def _ranks(card: Mapping[str, Any]) -> bool:
-    """Who stands in the shared set: somebody with scored rows who answered four in five."""
+    """Who is compared: somebody with scored rows, four in five of whose answers are valid."""
     return bool(card["n"]) and card["reliability"] >= LEAST_RELIABILITY
 
 

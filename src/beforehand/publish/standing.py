@@ -132,9 +132,10 @@ def _sentence(
         parts.append(f"better than {_listed(told['better'])}")
     if told["worse"]:
         parts.append(f"worse than {_listed(told['worse'])}")
-    if told["equivalent"] or told["identical"]:
-        both = told["equivalent"] + told["identical"]
-        parts.append(f"equivalent (within {margin:g} Brier) to {_listed(both)}")
+    if told["equivalent"]:
+        parts.append(f"equivalent (within {margin:g} Brier) to {_listed(told['equivalent'])}")
+    if told["identical"]:
+        parts.append(f"identical on every common question to {_listed(told['identical'])}")
     if told["undecided"]:
         wait = (
             f": about {more:,} more questions would settle a difference of {margin:g}"

@@ -155,12 +155,17 @@ def _board_row(entry: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
+def table_sql(name: str, columns: str) -> str:
+    """The statement that makes a table, as SQLite keeps it."""
+    return f"CREATE TABLE {name} ({columns})"
+
+
 def write_sqlite(tables: dict[str, tuple[str, list[tuple[Any, ...]]]], path: Path) -> None:
     """Write the tables of `sqlite_tables` as one SQLite file."""
     base = sqlite3.connect(path)
     try:
         for name, (columns, rows) in tables.items():
-            base.execute(f"CREATE TABLE {name} ({columns})")
+            base.execute(table_sql(name, columns))
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
                 base.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)  # noqa: S608

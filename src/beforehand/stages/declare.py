@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from beforehand.book.checkpoint import VerifierKey
+from beforehand.book.reader import BOOK_NAME
 from beforehand.book.store import FileStore
 from beforehand.clock import Clock
 from beforehand.errors import RuleError
@@ -20,13 +21,19 @@ RECOVERY_NAME = "keys/recovery.pem"
 
 
 def open_league(folder: Path, declaration: Declaration, clock: Clock) -> Pen:
-    """The pen of a league's folder, its keys made where there are none yet."""
+    """The pen of a league's folder, its keys made where there are none yet.
+
+    RuleError, before anything is made, where this version cannot run the league.
+    """
+    check_runs(declaration)
     key = SigningKey.keep(declaration.origin, folder / KEY_NAME)
     return Pen(FileStore(folder), clock, key)
 
 
 def reopen_league(folder: Path, clock: Clock) -> Pen:
-    """The pen of a league that was declared before."""
+    """The pen of a league that was declared before; nothing is made where there is none."""
+    if not (folder / BOOK_NAME).is_file():
+        raise RuleError(f"{folder} holds no declared league")
     store = FileStore(folder)
     try:
         first = next(iter(store.lines()), None)
@@ -45,6 +52,15 @@ def reopen_league(folder: Path, clock: Clock) -> Pen:
     return pen
 
 
+def check_runs(declaration: Declaration) -> None:
+    """RuleError where the league declares what this version cannot run."""
+    missing = missing_features(declaration)
+    if missing:
+        raise RuleError(
+            f"{declaration.name} cannot be started by this version: " + " ".join(missing)
+        )
+
+
 def declare(pen: Pen, declaration: Declaration, folder: Path) -> None:
     """Seal the declaration's very bytes and open its segment; done once, then a no-op.
 
@@ -52,11 +68,7 @@ def declare(pen: Pen, declaration: Declaration, folder: Path) -> None:
     its time is not the clock's, or where the book was begun under another
     declaration.
     """
-    missing = missing_features(declaration)
-    if missing:
-        raise RuleError(
-            f"{declaration.name} cannot be started by this version: " + " ".join(missing)
-        )
+    check_runs(declaration)
     if declaration.simulated != pen.clock.simulated:
         declared = "simulated" if declaration.simulated else "live"
         raise RuleError(f"{declaration.name} declares {declared} time, and the clock is not that")
