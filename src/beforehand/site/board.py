@@ -7,7 +7,7 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Any
 
-from beforehand.publish.leaderboard import loss
+from beforehand.publish.leaderboard import loss, paired_gain
 from beforehand.publish.rows import Row
 from beforehand.scoring.exact import decimal_places, mean
 from beforehand.site.catalogue import Catalogue
@@ -73,7 +73,12 @@ def board_page(catalogue: Catalogue) -> dict[str, Any]:
             (entry["forecaster"], entry["label"], calibration_marks(entry["calibration"]["bins"]))
             for entry, _ in drawn
         ],
-        "kinds": [_kinds(ranked, catalogue, *held) for held in KINDS] if ranked else [],
+        "kinds": [
+            *(_kinds(ranked, catalogue, *held) for held in KINDS),
+            _by_type_and_source(ranked, catalogue),
+        ]
+        if ranked
+        else [],
         "zero_small": small.at(0.0),
         "shared": shared_set(catalogue),
         "rules": board["rules"],
@@ -117,6 +122,42 @@ def _kinds(
     caption = f"Brier by {kind} of the question, lower is better, and n.{more}"
     heads = ("Forecaster", *(cut(name, 40) for name in names[:MOST_KINDS]))
     return Listing(f"Brier by {kind}", caption, heads, rows)
+
+
+def _by_type_and_source(ranked: list[dict[str, Any]], catalogue: Catalogue) -> Listing:
+    """Every ranked forecaster's Brier and gain within each type and source, to choose from."""
+    grid = catalogue.grid
+    rows = []
+    for entry in ranked:
+        held: dict[tuple[str, str], list[Row]] = {}
+        for shown in catalogue.by_forecaster[entry["forecaster"]]:
+            if shown.row.status == "counted":
+                held.setdefault((shown.row.type, shown.row.source), []).append(shown.row)
+        for (kind, source), counted in sorted(held.items()):
+            gains = [gain for row in counted if (gain := paired_gain(row, grid)) is not None]
+            rows.append(
+                (
+                    Cell(cut(entry["label"], 60), f"f/{entry['forecaster']}.html#forecasts"),
+                    cut(kind, 40),
+                    cut(source, 40),
+                    count(len(counted)),
+                    _places(mean(grid.brier(loss(row, grid)) for row in counted), number),
+                    _places(mean(gains), signed),
+                )
+            )
+    return Listing(
+        "Brier and gain by type and source",
+        "Each event once. Choose a type or a source to see its rows alone.",
+        ("Forecaster", "Type", "Source", "n", "Brier", "Gain over the others’ median"),
+        rows,
+        left=frozenset({0, 1, 2}),
+        kind="sortable",
+        choose=frozenset({1, 2}),
+    )
+
+
+def _places(value: Fraction | None, words: Callable[[str | None], str]) -> str:
+    return words(None if value is None else decimal_places(value, 8))
 
 
 def _with_n(losses: list[Fraction]) -> str:

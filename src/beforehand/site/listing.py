@@ -60,7 +60,8 @@ class Listing:
     """A table: its name (one of a kind on its page), caption, heads and rows.
 
     The first cell of a row is its head. `left` names the columns that hold
-    words; all others hold numbers. `kind` is `sortable` or `plain`.
+    words; all others hold numbers. `kind` is `sortable` or `plain`; with a
+    script, rows can be chosen by the columns in `choose`.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Listing:
     rows: Sequence[Sequence[str | Cell]]
     left: frozenset[int] = frozenset({0})
     kind: str = "plain"
+    choose: frozenset[int] = frozenset()
 
 
 def figure(value: float | None, places: int = 4) -> str:
