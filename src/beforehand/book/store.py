@@ -11,10 +11,10 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Protocol, Self
+from typing import Any, BinaryIO, Self
 
 from beforehand.book.bodies import body_path, check_body
 from beforehand.book.chain import check_piece, cut_pieces, seam_findings
@@ -34,26 +34,6 @@ LOCK_NAME = "book.lock"
 PART_SUFFIX = ".part"
 
 _BODIES = Listed(BodyRef.shape, most=2000)
-
-
-class Store(Protocol):
-    """What a book is appended to."""
-
-    size: int
-
-    def append(
-        self, expected_size: int, contents: Sequence[dict[str, Any]], bodies: Sequence[bytes] = ()
-    ) -> list[Line]:
-        """Append lines, their bodies first; ConflictError unless the book has `expected_size`."""
-
-    def root(self) -> bytes:
-        """The tree's root over all lines."""
-
-    def lines(self) -> Iterator[bytes]:
-        """Every line's bytes, without the LF."""
-
-    def read_body(self, sha256: str) -> bytes:
-        """The bytes of a body; FormatError where it is not kept."""
 
 
 class FileStore(BookReader):

@@ -187,19 +187,6 @@ def check_read_depth(value: Any) -> None:
     raise FormatError(f"nested deeper than {MAX_READ_DEPTH}")
 
 
-def canonical_value(text: str) -> Any:
-    """The value of a text that is exactly J of it, else None: the fast way in for stored lines.
-
-    The comparison with J refuses at once whatever the strict decoder would:
-    a second key, other spacing, anything after the end.
-    """
-    try:
-        value, _ = _scan_once(text, 0)
-        return value if _seal_text_fast(value) == text else None
-    except (StopIteration, ValueError, RecursionError, FormatError):
-        return None
-
-
 def check_content(content: object) -> None:
     """Refuse content that must not be written; FormatError names the place.
 
