@@ -75,8 +75,9 @@ def test_the_chain_of_the_vector_is_sound(book_vector: dict[str, Any]) -> None:
     assert piece.kinds["kind-of-the-future"] == 1
 
 
-def test_an_empty_book_is_sound() -> None:
+def test_an_empty_book_has_no_finding_and_is_not_checked() -> None:
     report = walked(b"")
+    assert report.exit_code == 2
     assert (report.findings, report.leagues["book.jsonl"]["lines"]) == ([], 0)
 
 
