@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from beforehand.errors import IntegrityError
 from beforehand.publish.fold import LeagueFold
 from beforehand.publish.rows import Row
 from beforehand.records.codec import digest, seal_json
@@ -122,9 +123,16 @@ def _entry(
     return entry, gain.mean
 
 
+def scored_units(row: Row) -> int:
+    """The grid point of a row with a probability; any other must not come here."""
+    if row.units is None:
+        raise IntegrityError(f"line {row.line}: a row without a probability is scored")
+    return row.units
+
+
 def loss(row: Row, grid: Grid) -> int:
     """The Brier loss of a counted row in squared grid steps."""
-    return grid.brier_units(row.units or 0, row.happened)
+    return grid.brier_units(scored_units(row), row.happened)
 
 
 def paired_gain(row: Row, grid: Grid) -> Fraction | None:
@@ -141,9 +149,9 @@ def _crowd_gains(counted: list[Row], grid: Grid) -> Iterable[tuple[str, Fraction
             yield row.cluster, grid.brier(crowd - loss(row, grid))
 
 
-def _loss_of(units: Fraction | None, grid: Grid) -> Fraction:
+def _loss_of(units: Fraction, grid: Grid) -> Fraction:
     """Squared grid steps as a loss."""
-    return (units or Fraction(0)) / (grid.steps * grid.steps)
+    return units / (grid.steps * grid.steps)
 
 
 def _average_gains(counted: list[Row], grid: Grid) -> Iterable[tuple[str, Fraction]]:
@@ -177,7 +185,7 @@ def _by_type(counted: list[Row], grid: Grid) -> dict[str, Any]:
 
 
 def _calibration(counted: list[Row], grid: Grid) -> dict[str, Any]:
-    bins = calibration_bins(((row.units or 0, row.happened) for row in counted), grid)
+    bins = calibration_bins(((scored_units(row), row.happened) for row in counted), grid)
     rows = []
     for item in bins:
         bar = wilson(item.yes, item.n)
@@ -202,7 +210,10 @@ def _give_ranks(entries: list[dict[str, Any]], gains: dict[str, Fraction | None]
     """Rank by the exact gain, the most first; equal gains share a rank. The others follow, by n."""
 
     def exact(entry: dict[str, Any]) -> Fraction:
-        return gains[entry["forecaster"]] or Fraction(0)
+        gain = gains[entry["forecaster"]]
+        if gain is None:  # a rank demands an interval, and an interval a mean
+            raise IntegrityError(f"{entry['forecaster']} is ranked and has no gain")
+        return gain
 
     ranked = [entry for entry in entries if not entry["why_unranked"]]
     ranked.sort(key=lambda entry: (-exact(entry), entry["forecaster"]))

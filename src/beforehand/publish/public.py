@@ -27,7 +27,7 @@ from beforehand.publish.package import data_package
 from beforehand.publish.parquet import write_parquet
 from beforehand.publish.rows import Row, build_rows
 from beforehand.publish.tables import forecasts_csv, sqlite_tables, table_rows, write_sqlite
-from beforehand.records.codec import digest
+from beforehand.records.codec import decode_json, digest
 from beforehand.records.declaration import declaration_schema
 from beforehand.records.kinds import line_schemas
 from beforehand.scoring.exact import Grid
@@ -111,15 +111,16 @@ def _due_bodies(lines: Sequence[bytes], as_of: str) -> dict[str, str]:
     """The kind of line naming each body that is public at `as_of`, by its hash."""
     moment = instant_key(as_of)
     due: dict[str, str] = {}
+    erased = set()
     for raw in lines:
-        value = json.loads(raw)
+        value = decode_json(raw)
         for body in value.get("bodies", ()):
             if body.get("due") and instant_key(body["due"]) <= moment:
                 due[body["sha256"]] = value["kind"]
-    for raw in lines:
-        value = json.loads(raw)
         if value["kind"] == "erased":
-            due.pop(value["body_sha256"], None)
+            erased.add(value["body_sha256"])
+    for sha256 in erased:
+        due.pop(sha256, None)
     return due
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from beforehand.publish.leaderboard import scored_units
 from beforehand.publish.rows import STATUSES
 from beforehand.scoring.decompose import murphy
 from beforehand.scoring.exact import Grid
@@ -167,7 +168,7 @@ def _parts(shown: list[Shown], grid: Grid) -> list[tuple[Listing, str]]:
     rows = [s.row for s in shown if s.row.status == "counted" and s.row.units is not None]
     if len(rows) < PARTS_LEAST:
         return []
-    counts = row_of([(row.units or 0, row.happened) for row in rows], grid)
+    counts = row_of([(scored_units(row), row.happened) for row in rows], grid)
     terms, curve = murphy(counts, grid), corp(counts, grid)
     if terms is None or curve is None:
         return []

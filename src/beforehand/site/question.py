@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from beforehand.publish.leaderboard import IN
+from beforehand.publish.leaderboard import IN, scored_units
 from beforehand.site.cards import PLACEHOLDERS, Card
 from beforehand.site.catalogue import Catalogue, Shown
 from beforehand.site.charts import STRIP, dot_strip
@@ -45,7 +45,7 @@ def _in_run(run: str, card: Card, shown: list[Shown], catalogue: Catalogue) -> d
     dots, tallest = dot_strip(
         [
             (
-                float(catalogue.grid.probability(item.row.units or 0)),
+                float(catalogue.grid.probability(scored_units(item.row))),
                 item.row.forecaster,
                 item.stated,
                 item.row.status not in (*IN, "missing"),
