@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import tempfile
 from dataclasses import replace
@@ -118,8 +119,6 @@ def _compare_parquet(report: Report, path: Path, league: str) -> None:
 
 
 def _csv_rows(path: Path) -> list[tuple[str, ...]]:
-    import csv
-
     with path.open(encoding="utf-8", newline="") as stream:
         return [tuple(row) for row in csv.reader(stream)][1:]
 

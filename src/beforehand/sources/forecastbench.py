@@ -18,6 +18,7 @@ from typing import Any
 
 from beforehand.errors import FormatError
 from beforehand.records.codec import decode_json
+from beforehand.sources.jsontext import as_list, as_object, as_text
 
 MARKETS = ("infer", "manifold", "metaculus", "polymarket")
 MAX_FILE_BYTES = 64 << 20
@@ -78,11 +79,12 @@ def read_round(questions: bytes, forecasts: bytes, resolutions: bytes) -> Round:
     """The round of three files; FormatError names file, row and fault."""
     asked = _object(questions, "question set")
     answers, keys = _read_forecasts(forecasts)
-    due = _text(asked, "forecast_due_date", "question set")
+    due = as_text(asked, "forecast_due_date", "question set")
     entries = {}
-    for position, entry in enumerate(_list(asked, "questions", "question set")):
+    for position, held in enumerate(as_list(asked, "questions", "question set")):
         where = f"question set, questions[{position}]"
-        entries[_text(entry, "source", where), _text(entry, "id", where)] = entry
+        entry = as_object(held, where)
+        entries[as_text(entry, "source", where), as_text(entry, "id", where)] = entry
     events: dict[Key, ArchivedEvent] = {}
     frozen = set()
     for key in sorted(keys, key=_order(entries)):
@@ -90,7 +92,7 @@ def read_round(questions: bytes, forecasts: bytes, resolutions: bytes) -> Round:
         if entry is None:
             raise FormatError(f"forecasts: the question {key[0]} {key[1]} is not in the set")
         events[key] = _event(key, entry, due)
-        frozen.add(_text(entry, "freeze_datetime", "question set"))
+        frozen.add(as_text(entry, "freeze_datetime", "question set"))
     if len(frozen) != 1:
         raise FormatError(f"question set: {len(frozen)} different freeze times in one round")
     markets = [entry for (source, _), entry in entries.items() if source in MARKETS]
@@ -190,11 +192,12 @@ def _read_outcomes(data: bytes, events: Mapping[Key, ArchivedEvent]) -> tuple[Ar
     """Outcomes of the round's events, by day; what is not resolved stays open and is left out."""
     settled: dict[str, list[tuple[Key, str, Any]]] = {}
     seen = set()
-    entries = _list(_object(data, "resolution set"), "resolutions", "resolution set")
-    for position, entry in enumerate(entries):
+    entries = as_list(_object(data, "resolution set"), "resolutions", "resolution set")
+    for position, held in enumerate(entries):
         where = f"resolution set, resolutions[{position}]"
-        source, day = _text(entry, "source", where), _text(entry, "resolution_date", where)
-        key = (source, _text(entry, "id", where), "" if source in MARKETS else day)
+        entry = as_object(held, where)
+        source, day = as_text(entry, "source", where), as_text(entry, "resolution_date", where)
+        key = (source, as_text(entry, "id", where), "" if source in MARKETS else day)
         if key in seen:
             raise FormatError(f"{where}: a second resolution of {key}")
         seen.add(key)
@@ -225,26 +228,9 @@ def _decode(data: bytes, where: str) -> str:
         raise FormatError(f"{where}: not UTF-8 at byte {error.start}") from None
 
 
-def _object(data: bytes, where: str) -> Mapping[str, Any]:
+def _object(data: bytes, where: str) -> dict[str, Any]:
     _decode(data, where)
-    value = decode_json(data)
-    if not isinstance(value, dict):
-        raise FormatError(f"{where}: not a JSON object")
-    return value
-
-
-def _list(value: Mapping[str, Any], key: str, where: str) -> list[Any]:
-    held = value.get(key)
-    if not isinstance(held, list):
-        raise FormatError(f"{where}: {key} is not a list")
-    return held
-
-
-def _text(entry: Any, key: str, where: str) -> str:
-    value = entry.get(key) if isinstance(entry, dict) else None
-    if not isinstance(value, str):
-        raise FormatError(f"{where}: {key} is {value!r:.60}, not a text")
-    return value
+    return as_object(decode_json(data), where)
 
 
 def _bytes(value: Any) -> bytes:

@@ -12,6 +12,7 @@ from beforehand.book.checkpoint import Checkpoint, sign_note
 from beforehand.book.line import Line
 from beforehand.book.store import FileStore
 from beforehand.clock import Clock, instant_key
+from beforehand.errors import FormatError
 from beforehand.records.codec import BOOKKEEPING, decode_json, digest
 from beforehand.records.kinds import decode
 from beforehand.records.record import BodyRef, Record, Unknown
@@ -100,5 +101,5 @@ class Pen:
 def open_body(role: str, data: bytes, at: str) -> BodyRef:
     """The reference of a body that is public with its line."""
     if is_sealed(data):
-        raise ValueError("a sealed body is not public at once")
+        raise FormatError("a sealed body is not public at once")
     return BodyRef(role, digest(data), at)
