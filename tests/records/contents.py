@@ -72,7 +72,11 @@ bodies = st.lists(
 seats = st.lists(
     table(
         {"forecaster": names, "entry": st.sampled_from(["asked", "accepted"])},
-        dict.fromkeys(("model", "version", "mode", "provider", "family", "side"), words),
+        {
+            **dict.fromkeys(("model", "version", "mode", "provider", "family", "side"), words),
+            **dict.fromkeys(("company", "quantisation", "key"), words),
+            "open_weights": flags,
+        },
     ),
     max_size=3,
 )
@@ -99,6 +103,17 @@ settled = {"question": questions, "instant": moments, "source": words, "final": 
 traded = {"account": names, "order": names, "depth_line": lines, "shares": numbers}
 traded["money"] = numbers
 
+beacons = table({"source": names, "number": lines, "value": words})
+line_pairs = st.lists(lines, min_size=2, max_size=2)
+run_of = {
+    "run": names,
+    "segment": names,
+    "slot": instants,
+    "counted": flags,
+    "snapshot_line": lines,
+    "roster_line": lines,
+}
+
 OWN: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "league": table(
         {
@@ -111,7 +126,14 @@ OWN: dict[str, st.SearchStrategy[dict[str, Any]]] = {
         {
             "plugins": st.lists(
                 table({"name": words, "version": words, "sha256": digests}), min_size=1, max_size=2
-            )
+            ),
+            "successor_of": table(
+                {
+                    "origin": names.map(lambda name: f"example.org/{name}/book"),
+                    "size": lines,
+                    "root": digests,
+                }
+            ),
         },
     ),
     "segment": table(
@@ -127,19 +149,23 @@ OWN: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "roster": table(
         {"run": names, "seats": seats, "deadline": instants, "retry": words, "counted_run": words}
     ),
-    "run": table(
+    "run": st.one_of(
+        table(
+            {**run_of, "question_lines": st.lists(lines, min_size=2, max_size=2)}, {"why": words}
+        ),
+        table({**run_of, "questions": st.lists(questions, max_size=3)}, {"why": words}),
+    ),
+    "close": table(
         {
             "run": names,
-            "segment": names,
             "slot": instants,
-            "counted": flags,
-            "snapshot_line": lines,
-            "roster_line": lines,
-            "question_lines": st.lists(lines, min_size=2, max_size=2),
+            "status": st.sampled_from(["complete", "stopped_budget", "failed", "missed"]),
         },
         {"why": words},
     ),
-    "snapshot": table({"run": names, "quotes": quotes}),
+    "snapshot": table(
+        {"run": names, "quotes": quotes}, {"moment": st.sampled_from(["start", "end"])}
+    ),
     "ask": table(
         {
             "run": names,
@@ -147,7 +173,11 @@ OWN: dict[str, st.SearchStrategy[dict[str, Any]]] = {
             "attempt": lines,
             "questions": st.lists(questions, max_size=3),
         },
-        {"reserved": amounts},
+        {
+            "reserved": amounts,
+            "why": st.sampled_from(["first", "retry", "reask", "resumed"]),
+            "again": lines,
+        },
     ),
     "answer": table(
         {"run": names, "forecaster": names, "status": st.one_of(st.just("answered"), failures)},
@@ -158,8 +188,15 @@ OWN: dict[str, st.SearchStrategy[dict[str, Any]]] = {
             "received_at": instants,
             "cost": amounts,
             "leak_flag": flags,
+            "leaks": st.lists(names.filter(lambda name: len(name) <= 40), min_size=1, max_size=2),
+            "citations": lines,
+            "latency_ms": lines,
+            "provider": words,
+            "detail": words,
+            "retryable": flags,
             "cells": cells,
             "cells_root": digests,
+            "submission": digests,
         },
     ),
     "reference": table({**settled, "price": numbers}),
@@ -183,6 +220,17 @@ OWN: dict[str, st.SearchStrategy[dict[str, Any]]] = {
         }
     ),
     "release": table({"release": names, "manifest_sha256": digests, "lines": lines}),
+    "key": table(
+        {
+            "key": words,
+            "replaces": words,
+            "by": st.sampled_from(["key", "recovery"]),
+            "reason": words,
+            "note": words,
+        },
+        {"recovery": digests, "recovery_key": words},
+    ),
+    "revealed": table({"line": lines, "body_sha256": digests, "why": words}),
     "erased": table({"line": lines, "body_sha256": digests, "why": words}),
 }
 
@@ -235,6 +283,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "roster_line": 3,
         "question_lines": [4, 5],
     },
+    "close": {"run": "r1", "slot": AT, "status": "missed"},
     "snapshot": {"run": "r1", "quotes": [{"question": QUESTION, "read_at": AT, "bid": "0.5"}]},
     "ask": {"run": "r1", "forecaster": "a", "attempt": 1, "questions": [QUESTION]},
     "answer": {"run": "r1", "forecaster": "a", "status": "answered"},
@@ -257,12 +306,21 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "mark": {"account": "a", "order": "o", "depth_line": 1, "shares": "2", "money": "1.25"},
     "proof": {"anchor": "ots", "checkpoint_size": 7, "state": "pending"},
     "release": {"release": "2026-01", "manifest_sha256": HEX, "lines": 7},
+    "key": {
+        "key": "example.org/blind/book+00000000+AAAA",
+        "replaces": "example.org/blind/book+11111111+AAAA",
+        "by": "key",
+        "reason": "the yearly change",
+        "note": "beforehand-key/1",
+    },
+    "revealed": {"line": 5, "body_sha256": HEX, "why": "the model is released"},
     "erased": {"line": 5, "body_sha256": HEX, "why": "asked by the reader"},
 }
 EXAMPLES = {kind: {"at": AT, "kind": kind, **own} for kind, own in EXAMPLES.items()}
 
 # The kinds of DESIGN 3, in its table's words.
 KINDS = (
-    *("league", "segment", "question", "roster", "run", "snapshot", "ask", "answer"),
-    *("reference", "resolution", "correction", "fill", "mark", "proof", "release", "erased"),
+    *("league", "segment", "question", "roster", "run", "snapshot", "ask", "answer", "close"),
+    *("reference", "resolution", "correction", "fill", "mark", "proof", "release", "key"),
+    *("revealed", "erased"),
 )

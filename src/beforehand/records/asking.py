@@ -161,11 +161,19 @@ COUNTED_RUN_TABLE = Table(
     {"rule": Choice(("only_run", "every_run", "scheduled_run")), "words": Text(400)}
 )
 
+# Whether one cell of a withheld answer can be proved without the others.
+_CELLS_RULE = Optional(Choice(("plain", "salted")))
+
 ANSWERS_TABLE = DeclaredVariant(
     "entry",
     {
-        "accepted": {"from": Choice(("archive", "agents")), "retry": Text(400)},
+        "accepted": {
+            "from": Choice(("archive", "agents")),
+            "cells": _CELLS_RULE,
+            "retry": Text(400),
+        },
         "asked": {
+            "cells": _CELLS_RULE,
             "price": Choice(("hidden", "shown")),
             "shows": DECLARED_SHOWN,
             "per_ask": Choice(("one_question", "all_questions")),
@@ -234,15 +242,18 @@ BODY_ROLES: Mapping[str, tuple[str, ...]] = {
     "answer": ("line", "deadline"),
     **dict.fromkeys(("snapshot", "depth", "headlines", "ask"), _ANY_BODY_RULE),
     **dict.fromkeys(("reply", "reasoning", "identity", "answer_rows"), _ANY_BODY_RULE),
+    # What an entrant from outside sent and signed, whole.
+    "submission": _ANY_BODY_RULE,
 }
 BODIES_TABLE = Table({role: Optional(Choice(rules)) for role, rules in BODY_ROLES.items()})
 
 ANCHORS_TABLE = Table(
     {
-        "use": declared_words("opentimestamps", "rfc3161", "rekor", "witness", "evm"),
+        "use": declared_words("opentimestamps", "rfc3161", "rekor", "witness", "git", "evm"),
         "authorities": Optional(Listed(Name(), most=20)),
         "quorum": Optional(DECLARED_COUNT),
         "margin_minutes": Optional(DECLARED_SPAN),
+        "beacon": Optional(Choice(("bitcoin_tip", "drand"))),
     }
 )
 

@@ -28,6 +28,8 @@ _DECLARED_NAMES = (
     ("questions.horizons", "name"),
     ("roster.groups", "name"),
     ("roster.seats", "forecaster"),
+    ("models", "forecaster"),
+    ("entrants", "forecaster"),
     ("arms", "name"),
     ("portfolios", "name"),
 )
@@ -74,6 +76,12 @@ def check_coherence(content: Mapping[str, Any]) -> None:
     _check_declared_archive(content)
     _check_declared_board(content)
     _check_declared_questions(content)
+    _check_declared_cells(content)
+    for where, identity in declared_at(content, "models.identity"):
+        if identity == "sealed":
+            raise FormatError(
+                f"{where}: a declaration is public; list a sealed identity in roster.toml"
+            )
 
 
 def _declared_key(value: Any) -> Any:
@@ -89,6 +97,13 @@ def _check_declared_scoring(scoring: Mapping[str, Any]) -> None:
         raise FormatError(
             f".scoring.clamp: {clamp} is not a multiple of the grid, {grid}, above 0 and below 0.5"
         )
+
+
+def _check_declared_cells(content: Mapping[str, Any]) -> None:
+    """Salts hide what is withheld; a public cell needs none."""
+    salted = content["answers"].get("cells") == "salted"
+    if salted and content["bodies"].get("answer", "line") == "line":
+        raise FormatError('.answers.cells: "salted" needs bodies.answer = "deadline"')
 
 
 def _check_declared_archive(content: Mapping[str, Any]) -> None:

@@ -44,6 +44,7 @@ from beforehand.records.judging import (
     TRADING_TABLE,
     VOICES_TABLE,
 )
+from beforehand.records.lineup import ENTRANT_TABLE, MODEL_TABLE
 from beforehand.records.shape import Choice, Listed, Optional, Table
 
 DECLARATION_FORMAT = "beforehand-declaration/1"
@@ -66,6 +67,8 @@ DECLARATION_TABLE = Table(
         "bodies": BODIES_TABLE,
         "derived": Optional(Listed(DERIVED_TABLE, most=200)),
         "roster": Optional(ROSTER_TABLE),
+        "models": Optional(Listed(MODEL_TABLE, most=200)),
+        "entrants": Optional(Listed(ENTRANT_TABLE, most=5000)),
         "snapshot": Optional(SNAPSHOT_TABLE),
         "anchors": Optional(ANCHORS_TABLE),
         "budget": Optional(BUDGET_TABLE),

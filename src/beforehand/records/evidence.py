@@ -1,4 +1,4 @@
-"""Lines about the book itself: proofs from outside, releases, erased bodies."""
+"""Lines about the book itself: proofs from outside, releases, bodies erased or revealed."""
 
 from __future__ import annotations
 
@@ -40,6 +40,22 @@ class Release(Record):
     release: str
     manifest_sha256: str
     lines: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Revealed(Record):
+    """A body that no time made due is public from this line on; the verifier then demands it."""
+
+    kind: ClassVar[str] = "revealed"
+    own: ClassVar[Mapping[str, Shape]] = {
+        "line": Integer(1),
+        "body_sha256": Digest(),
+        "why": Text(400),
+    }
+
+    line: int
+    body_sha256: str
+    why: str
 
 
 @dataclass(frozen=True, kw_only=True)

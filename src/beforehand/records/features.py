@@ -11,45 +11,45 @@ from beforehand.records.coherence import declared_at
 # No values: the key itself asks for what is not there yet.
 _DECLARED_FEATURES: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     ("segment.counted", (True,), "run a segment that does not count"),
-    ("questions.from", ("archive",), "read questions from a live source"),
+    ("questions.from", ("archive", "polymarket", "kalshi"), "read questions from this source"),
     ("questions.archive", ("forecastbench-2024-07-21",), "find that archive among its own"),
-    ("questions.cluster", ("source_question",), "cluster events in this way"),
-    ("schedule.kind", ("once",), "keep a schedule of runs"),
-    ("counted_run.rule", ("only_run",), "choose among several runs"),
-    ("answers.entry", ("accepted",), "ask models or take commitments"),
+    ("questions.cluster", ("source_question", "venue_event"), "cluster events in this way"),
+    ("schedule.kind", ("once", "cron"), "keep this schedule"),
+    ("counted_run.rule", ("only_run", "every_run"), "choose among several runs"),
+    ("answers.entry", ("accepted", "asked"), "take commitments"),
     ("answers.from", ("archive",), "take answers from outside agents"),
-    ("roster", (), "seat models"),
-    ("snapshot", (), "take a snapshot of a live source"),
+    ("answers.price", ("hidden",), "show a price to who forecasts"),
+    ("answers.per_ask", ("one_question",), "ask for several questions at once"),
+    ("roster.frozen", ("cohort", "run"), "freeze a roster for so long"),
+    ("roster.seats", (), "seat models without their settings: list them as [[models]]"),
+    ("snapshot.holds", ("quotes",), "keep this in a snapshot"),
+    ("questions.select.needs", (), "demand this of a market"),
     (
         "derived.rule",
         ("crowd", "mean", "median", "always_half", "base_rate"),
         "compute this derived forecaster",
     ),
-    ("derived.price", ("freeze_value",), "read a crowd price during a run"),
-    ("derived.max_spread", (), "judge the spread of a crowd price"),
-    ("derived.max_age_minutes", (), "judge the age of a crowd price"),
-    ("derived.min_volume", (), "judge the volume behind a crowd price"),
+    ("derived.price", ("freeze_value", "mid"), "read a crowd price at this moment"),
     ("derived.between_strikes", (), "interpolate a crowd price"),
-    ("derived.least", (1,), "demand a least number of members"),
-    ("resolution.from", ("archive",), "read outcomes from a live source"),
-    ("scoring.also", ("ece",), "compute this measure"),
+    ("resolution.from", ("archive", "venue"), "read outcomes from this source"),
+    ("scoring.also", ("ece", "paper_pnl"), "compute this measure"),
     ("scoring.ece_bins", (10,), "use another number of calibration bins"),
-    ("scoring.ece_least", (), "hold back a calibration error"),
-    ("scoring.kelly_cap", (), "keep a paper account"),
     ("scoring.service_fill", (), "compute a service score"),
     ("board.rank_by", ("paired_gain",), "rank by this measure"),
-    ("board.against", ("leave_one_out_median",), "rank against this forecaster"),
-    ("board.on", ("own_questions",), "rank on the shared set"),
-    ("board.weigh", ("cluster",), "weigh events in this way"),
+    ("board.against", ("leave_one_out_median", "crowd"), "rank against this forecaster"),
+    ("board.on", ("own_questions", "shared_set"), "rank on this set"),
+    ("board.weigh", ("cluster", "question"), "weigh events in this way"),
     ("board.min_clusters", (), "demand a number of clusters for a rank"),
-    ("board.min_reliability", (), "demand a share of answered questions for a rank"),
     ("board.per_horizon", (False,), "rank each horizon by itself"),
     ("board.interval", ("student_t",), "compute this interval"),
     ("board.confidence", ("0.95",), "compute an interval of this confidence"),
     ("board.bootstrap_from", (), "change to a bootstrap"),
     ("bodies", (), "withhold a body"),
-    ("anchors.use", (), "anchor a checkpoint outside"),
-    ("budget", (), "keep a budget"),
+    (
+        "anchors.use",
+        ("opentimestamps", "rfc3161", "rekor", "witness", "git"),
+        "anchor a checkpoint in this way",
+    ),
     ("season", (), "keep a season"),
     ("primary", (), "read a registered comparison"),
     ("voices", (), "count effective voices"),
@@ -60,8 +60,11 @@ _DECLARED_FEATURES: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     ("onchain", (), "run rounds on a chain"),
 )
 
-# The roles that accepting an answer can seal until the deadline.
-_WITHHELD_ROLES = ("answer", "answer_rows")
+# The roles that asking and accepting can seal until the deadline.
+_WITHHELD_ROLES = ("answer", "answer_rows", "submission", "ask", "reply", "reasoning")
+
+# The roles that say which model stands behind a seat; they may wait for a `revealed` line.
+_NAMING_ROLES = ("identity", "ask", "reply", "reasoning")
 
 
 def missing_in(content: Mapping[str, Any]) -> list[str]:
@@ -81,7 +84,9 @@ def _feature_asked(key: str, value: Any) -> list[tuple[str, Any]]:
         withheld = {
             role: rule
             for role, rule in value.items()
-            if rule != "line" and not (rule == "deadline" and role in _WITHHELD_ROLES)
+            if rule != "line"
+            and not (rule == "deadline" and role in _WITHHELD_ROLES)
+            and not (rule in ("deadline", "never") and role in _NAMING_ROLES)
         }
         return [(f'bodies.{role} = "{rule}"', rule) for role, rule in withheld.items()]
     if isinstance(value, dict):

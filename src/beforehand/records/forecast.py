@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from beforehand.errors import FormatError
 from beforehand.records.question import QUESTION_ID
@@ -100,7 +100,14 @@ class Answer(Record):
     `ask_line` is absent for answers that were accepted rather than asked.
     `cells` stand in the line when they are public at once; an embargoed
     answer has them in its sealed body of role `answer` instead.
-    `received_at` is absent where the source keeps no time of arrival.
+    `received_at` is absent where the source keeps no time of arrival, `cost`
+    where the far side did not say: the ask's reservation then stands. Every
+    attempt is a line of its own. `leaks` names what a blind answer gave away
+    of the price it should not know; `citations` how many pages it cites;
+    `detail` is the precise code behind a status; `retryable` stands where the
+    same request may succeed later.
+    `submission` is the SHA-256 of what an entrant sent: nobody can guess a
+    text behind it, because the entrant's signature is part of what is hashed.
     """
 
     kind: ClassVar[str] = "answer"
@@ -114,8 +121,15 @@ class Answer(Record):
         "received_at": Optional(Instant()),
         "cost": Optional(Number("0")),
         "leak_flag": Optional(Flag()),
+        "leaks": Optional(Listed(Name(40), most=20)),
+        "citations": Optional(Integer(0)),
+        "latency_ms": Optional(Integer(0)),
+        "provider": Optional(Text(200)),
+        "detail": Optional(Text(200)),
+        "retryable": Optional(Flag()),
         "cells": Optional(Listed(Cell.shape)),
         "cells_root": Optional(Digest()),
+        "submission": Optional(Digest()),
     }
     parts: ClassVar[Mapping[str, type[Part]]] = {"bodies": BodyRef, "cells": Cell}
 
@@ -128,5 +142,12 @@ class Answer(Record):
     received_at: str | None = None
     cost: str | None = None
     leak_flag: bool | None = None
+    leaks: tuple[Any, ...] = ()
+    citations: int | None = None
+    latency_ms: int | None = None
+    provider: str | None = None
+    detail: str | None = None
+    retryable: bool | None = None
     cells: tuple[Cell, ...] | None = None
     cells_root: str | None = None
+    submission: str | None = None

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from beforehand.errors import FormatError
-from beforehand.records.evidence import Erased, ProofLine, Release
+from beforehand.records.evidence import Erased, ProofLine, Release, Revealed
 from beforehand.records.forecast import Answer
-from beforehand.records.league import League, Segment
+from beforehand.records.league import KeyChange, League, Segment
 from beforehand.records.order import Fill, Mark
 from beforehand.records.question import Question
 from beforehand.records.record import Record, Unknown, json_copy
 from beforehand.records.resolution import Correction, Reference, Resolution
-from beforehand.records.run import Ask, Roster, Run
+from beforehand.records.run import Ask, Close, Roster, Run
 from beforehand.records.shape import Digest, Integer, Text
 from beforehand.records.snapshot import Snapshot
 
@@ -28,6 +28,7 @@ KINDS: dict[str, type[Record]] = {
         Snapshot,
         Ask,
         Answer,
+        Close,
         Reference,
         Resolution,
         Correction,
@@ -35,6 +36,8 @@ KINDS: dict[str, type[Record]] = {
         Mark,
         ProofLine,
         Release,
+        KeyChange,
+        Revealed,
         Erased,
     )
 }

@@ -11,6 +11,7 @@ from beforehand.records.shape import (
     Choice,
     Digest,
     Flag,
+    Integer,
     Listed,
     Name,
     Optional,
@@ -32,7 +33,8 @@ class League(Record):
     """Line 1 of a book: who signs it and the declaration it keeps to.
 
     `key` is a C2SP verifier key, `recovery` the SHA-256 of the recovery
-    public key; the declaration's very bytes are a body.
+    public key; the declaration's very bytes are a body. A book that follows
+    one whose key or lines were lost names the last checkpoint of that one.
     """
 
     kind: ClassVar[str] = "league"
@@ -45,6 +47,7 @@ class League(Record):
         "plugins": Optional(
             Listed(Table({"name": Text(100), "version": Text(60), "sha256": Digest()}), most=100)
         ),
+        "successor_of": Optional(Table({"origin": Origin(), "size": Integer(1), "root": Digest()})),
     }
 
     league: str
@@ -53,6 +56,35 @@ class League(Record):
     recovery: str
     declaration_sha256: str
     plugins: tuple[Any, ...] = ()
+    successor_of: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyChange(Record):
+    """Another key signs the book from this line on (`book.key_history`).
+
+    `by` says whose signature the note bears: the key's that is replaced, or
+    the recovery key's, which then commits to the next one in `recovery`.
+    """
+
+    kind: ClassVar[str] = "key"
+    own: ClassVar[Mapping[str, Shape]] = {
+        "key": Text(400),
+        "replaces": Text(400),
+        "by": Choice(("key", "recovery")),
+        "reason": Text(400),
+        "note": Text(4000),
+        "recovery": Optional(Digest()),
+        "recovery_key": Optional(Text(400)),
+    }
+
+    key: str
+    replaces: str
+    by: str
+    reason: str
+    note: str
+    recovery: str | None = None
+    recovery_key: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

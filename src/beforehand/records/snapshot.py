@@ -9,6 +9,7 @@ from typing import ClassVar
 from beforehand.records.question import QUESTION_ID
 from beforehand.records.record import BodyRef, Part, Record
 from beforehand.records.shape import (
+    Choice,
     Instant,
     Listed,
     Name,
@@ -47,14 +48,20 @@ class Quote(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot(Record):
-    """The quotes read for one run; raw bytes are bodies."""
+    """The quotes read for one run; raw bytes are bodies.
+
+    `moment` is "end" for quotes read again when the run ended: they never
+    make a crowd price, and show how far a price moved meanwhile.
+    """
 
     kind: ClassVar[str] = "snapshot"
     own: ClassVar[Mapping[str, Shape]] = {
         "run": Name(),
         "quotes": Listed(Quote.shape, most=5000),
+        "moment": Optional(Choice(("start", "end"))),
     }
     parts: ClassVar[Mapping[str, type[Part]]] = {"bodies": BodyRef, "quotes": Quote}
 
     run: str
     quotes: tuple[Quote, ...]
+    moment: str | None = None
