@@ -26,7 +26,7 @@ BLOCK_BYTES = 1 << 16
 _FACT_KINDS = frozenset(
     (
         *("league", "segment", "question", "roster", "run", "ask", "answer"),
-        *("resolution", "correction", "erased"),
+        *("resolution", "correction", "erased", "revealed", "key"),
     )
 )
 

@@ -11,12 +11,16 @@ from pathlib import Path
 
 from beforehand.book.checkpoint import MAX_NOTE_BYTES
 from beforehand.book.folder import DirectoryFolder
+from beforehand.book.fraud import MAX_FRAUD_BYTES, check_fraud
 from beforehand.book.options import REQUIREMENTS, Options
 from beforehand.book.parallel import in_processes
+from beforehand.book.proof_file import MAX_PROOF_BYTES, ProofFile, check_proof
 from beforehand.book.report import Report
 from beforehand.book.verify import report_lines, verify_book, verify_folder
 from beforehand.clock import SystemClock
 from beforehand.errors import FormatError
+
+PROOF_SUFFIX, FRAUD_SUFFIX = ".proof", ".fraud"
 
 CHECKER_EPILOG = """\
 Exit codes: 0 sound, 1 findings, 2 could not check (anything unexpected included).
@@ -47,7 +51,9 @@ def _checked(arguments: Sequence[str]) -> int:
         epilog=CHECKER_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("path", type=Path, help="the published folder (public/) or a lone book")
+    parser.add_argument(
+        "path", type=Path, help="the published folder (public/), a FILE.proof, or a book"
+    )
     parser.add_argument("--origin", help="the origin you expect")
     parser.add_argument("--key", help="the verifier key you expect, NAME+ID+BASE64")
     parser.add_argument("--since", type=Path, help="a checkpoint that you kept from before")
@@ -85,12 +91,19 @@ def read_since(path: Path | None) -> bytes | None:
 
 
 def verify_path(path: Path, options: Options, processes: int = 1) -> Report:
-    """Verify a published folder, or a lone book file."""
+    """Verify a published folder, a FILE.proof of one line, a FILE.fraud, or a lone book."""
     if not 1 <= processes <= 64:
         raise FormatError(f"--processes {processes}: 1 to 64")
     walk = in_processes(processes) if processes > 1 else None
     if path.is_dir():
         return verify_folder(DirectoryFolder(path), options, walk)
+    if path.is_file() and path.suffix == FRAUD_SUFFIX:
+        with path.open("rb") as stream:
+            return check_fraud(stream.read(MAX_FRAUD_BYTES + 1), options, path.name)
+    if path.is_file() and path.suffix == PROOF_SUFFIX:
+        with path.open("rb") as stream:
+            proof = ProofFile.parse(stream.read(MAX_PROOF_BYTES + 1))
+        return check_proof(proof, options, path.name)
     if path.is_file():
         return verify_book(DirectoryFolder(path.parent), path.name, options, walk)
     raise FormatError(f"{path} is neither a folder nor a file")

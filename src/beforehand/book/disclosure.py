@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from beforehand.book.bodies import MAX_BODY_BYTES, body_path, is_sealed, open_sealed
+from beforehand.book.cells import cells_root, opened_cells
 from beforehand.book.chain import stated_questions
 from beforehand.book.facts import Facts
 from beforehand.book.folder import Folder, printable, read_file
@@ -39,6 +40,7 @@ class Disclosure:
         self.folder, self.base, self.book, self.entry = folder, base, book, entry
         self.facts, self.options, self.report = facts, options, report
         self.rules: dict[str, str] = {}
+        self.salted = False
 
     def check(self) -> dict[str, Any]:
         """Check every body; how many are there, and how many of those that are not are excused."""
@@ -48,6 +50,8 @@ class Disclosure:
         query = "SELECT n, at, kind, role, sha256, due, run, forecaster FROM body ORDER BY n, role"
         for n, at, kind, role, sha256, due, run, forecaster in self.facts.rows(query):
             place = f"{self.book} line {n}, body {role:.80}"
+            if self.salted and (kind, role) == ("answer", "answer") and self._root(n) is None:
+                self.report.find(6, place, "salted cells are declared, and its line has no root")
             self._check_due(place, role, at, due, run)
             if not is_digest(sha256):
                 self.report.find(6, place, f"{sha256!r:.80} is not a SHA-256")
@@ -66,7 +70,11 @@ class Disclosure:
             elif self.facts.one("SELECT n FROM erased WHERE sha256 = ?", (sha256,)) is not None:
                 counts["bodies_erased"] += 1
             elif due is None:
-                counts["bodies_private"] += 1
+                line = self.facts.one("SELECT MIN(n) FROM revealed WHERE sha256 = ?", (sha256,))
+                if line is None:
+                    counts["bodies_private"] += 1
+                else:
+                    self.report.find(6, place, f"was revealed at line {line}, missing ({path})")
             elif _is_due(due, as_of):
                 self.report.find(6, place, f"was due at {due} and is missing ({path})")
             else:
@@ -89,6 +97,8 @@ class Disclosure:
         except (FormatError, RecursionError, ValueError) as error:
             self.report.find(6, path, f"is no declaration: {error}")
             return {}
+        answers = declared.get("answers", {})
+        self.salted = isinstance(answers, dict) and answers.get("cells") == "salted"
         rules = declared.get("bodies", {})
         if not isinstance(rules, dict):
             return {}
@@ -139,6 +149,10 @@ class Disclosure:
         except FormatError as error:
             self.report.find(6, path, str(error))
             return
+        if (kind, role) == ("roster", "identity"):
+            # One line for all seats: the header says which of them it is.
+            query = "SELECT forecaster FROM seat WHERE n = ? AND forecaster = ?"
+            forecaster = str(self.facts.one(query, (n, body.forecaster)) or forecaster)
         wanted = (self.entry["origin"], run, forecaster, role)
         if (body.origin, body.run, body.forecaster, body.role) != wanted:
             self.report.find(6, path, f"its header is not of {place}")
@@ -168,6 +182,25 @@ class Disclosure:
         problem = self.facts.stated_too_late(n, questions)
         if problem is not None:
             self.report.find(7, place, problem)
+        self._check_root(n, path, value)
+
+    def _root(self, n: int) -> str | None:
+        """The root of salted cells that an answer line carries."""
+        value = self.facts.one("SELECT cells_root FROM answer WHERE n = ?", (n,))
+        return None if value is None else str(value)
+
+    def _check_root(self, n: int, path: str, answer: Any) -> None:
+        """The cells of an opened answer give the root that its line carried before."""
+        root = self._root(n)
+        if root is None:
+            return
+        try:
+            own = cells_root(*opened_cells(answer))
+        except FormatError as error:
+            self.report.find(6, path, f"its line carries a root of salted cells: {error}")
+            return
+        if own != root:
+            self.report.find(6, path, f"its cells give the root {own}, its line says {root:.80}")
 
     def _check_names(self) -> None:
         """No file among the bodies that no line names."""

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from beforehand.errors import FormatError
+from beforehand.book.key_history import KeyHistory
+from beforehand.errors import FormatError, IntegrityError
 from beforehand.records.codec import contract_json, digest
 
 _TABLES = """
@@ -26,12 +27,14 @@ CREATE INDEX roster_run ON roster (run);
 CREATE TABLE seat (n INTEGER, forecaster TEXT, PRIMARY KEY (n, forecaster)) WITHOUT ROWID;
 CREATE TABLE ask (n INTEGER PRIMARY KEY, run TEXT, forecaster TEXT);
 CREATE TABLE answer (n INTEGER PRIMARY KEY, run TEXT, forecaster TEXT, ask_line INTEGER,
-                     status TEXT);
+                     status TEXT, cells_root TEXT);
 CREATE TABLE settled (question TEXT PRIMARY KEY, first INTEGER, last INTEGER) WITHOUT ROWID;
 CREATE INDEX settled_first ON settled (first);
 CREATE INDEX settled_last ON settled (last);
 CREATE TABLE erased (sha256 TEXT, n INTEGER);
 CREATE INDEX erased_sha256 ON erased (sha256);
+CREATE TABLE revealed (sha256 TEXT, n INTEGER);
+CREATE INDEX revealed_sha256 ON revealed (sha256);
 CREATE TABLE run (run TEXT, n INTEGER PRIMARY KEY, roster_line INTEGER, snapshot_line INTEGER);
 CREATE INDEX run_run ON run (run);
 """
@@ -49,6 +52,8 @@ _READ_KEYS = {
     "resolution": ("question", "outcome"),
     "correction": ("lines", "outcome"),
     "erased": ("line", "body_sha256"),
+    "revealed": ("line", "body_sha256"),
+    "key": ("key", "replaces", "note"),
 }
 _TIMES = ("simulated", "live")
 _QUESTIONS_AT_ONCE = 500
@@ -66,6 +71,7 @@ class Facts:
         self.base = sqlite3.connect("")
         self.base.executescript(_TABLES)
         self.league: dict[str, Any] | None = None
+        self.keys: KeyHistory | None = None
         self.times: set[str] = set()
         self.foreign: dict[str, int] = {}
         self.problems: list[tuple[int, int, str]] = []
@@ -91,6 +97,8 @@ class Facts:
             if self.league is not None:
                 raise FormatError("a second league line")
             self.league = {**fact, "n": n}
+            if n == 1:  # the only line that may name the key without a signature
+                self.keys = _keys_of(fact)
         elif kind == "segment":
             self._segment(fact)
         elif kind == "question":
@@ -113,8 +121,27 @@ class Facts:
             self._resolution(n, fact)
         elif kind == "correction":
             self._correction(n, fact)
+        elif kind == "key":
+            self._key(n, fact)
+        elif kind == "revealed":
+            self._revealed(n, fact)
         elif kind == "erased":
             self.base.execute("INSERT INTO erased VALUES (?, ?)", (_text(fact, "body_sha256"), n))
+
+    def _revealed(self, n: int, fact: dict[str, Any]) -> None:
+        line, sha256 = fact.get("line"), _text(fact, "body_sha256")
+        named = "SELECT n FROM body WHERE n = ? AND sha256 = ?"
+        if not _is_earlier(line, n) or self.one(named, (line, sha256)) is None:
+            raise FormatError(f"reveals a body that line {line!r:.20} does not name")
+        self.base.execute("INSERT INTO revealed VALUES (?, ?)", (sha256, n))
+
+    def _key(self, n: int, fact: dict[str, Any]) -> None:
+        if self.keys is None:
+            raise FormatError("a change of a key that no league line names")
+        try:
+            self.keys.take(n, str(fact.get("prev")), fact)
+        except (FormatError, IntegrityError) as error:
+            self.problems.append((n, 5, f"the key is not changed by this: {error}"))
 
     def _segment(self, fact: dict[str, Any]) -> None:
         time = _text(fact, "time")
@@ -158,8 +185,9 @@ class Facts:
                 raise FormatError(
                     f"ask_line {line!r:.20} is no earlier ask to {forecaster} in {run}"
                 )
-        row = (n, run, forecaster, line, _text(fact, "status"))
-        self.base.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?)", row)
+        root = _text(fact, "cells_root") if "cells_root" in fact else None
+        row = (n, run, forecaster, line, _text(fact, "status"), root)
+        self.base.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?)", row)
         stated = fact.get("stated", [])
         if stated is None:
             raise FormatError("cells is not a list of cells, each with its question")
@@ -234,6 +262,14 @@ class Facts:
         """The deadline of a run's roster."""
         value = self.one("SELECT deadline FROM roster WHERE run = ? ORDER BY n", (run,))
         return None if value is None else str(value)
+
+
+def _keys_of(fact: dict[str, Any]) -> KeyHistory | None:
+    """The keys from a league line on; None where it names none, which the inspection says."""
+    try:
+        return KeyHistory(fact)
+    except FormatError:
+        return None
 
 
 def _is_earlier(line: Any, n: int) -> bool:

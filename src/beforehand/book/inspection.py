@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from beforehand.book.checkpoint import MAX_NOTE_BYTES, Checkpoint, VerifierKey
+from beforehand.book.checkpoint import MAX_NOTE_BYTES, Checkpoint
 from beforehand.book.disclosure import Disclosure
 from beforehand.book.facts import Facts
 from beforehand.book.folder import Folder, hash_file, printable, read_file
@@ -18,9 +18,9 @@ from beforehand.errors import FormatError, IntegrityError
 MAX_CHECKPOINTS = 100_000
 KNOWN_KINDS = frozenset(
     {
-        *("league", "segment", "question", "roster", "run", "snapshot", "ask", "answer"),
+        *("league", "segment", "question", "roster", "run", "close", "snapshot", "ask", "answer"),
         *("reference", "resolution", "correction", "fill", "mark"),
-        *("proof", "release", "erased"),
+        *("proof", "release", "key", "revealed", "erased"),
     }
 )
 
@@ -51,6 +51,7 @@ class Inspection:
         self.base = entry["path"].rstrip("/")
         self.book = f"{self.base}/book.jsonl"
         self.facts: Facts
+        self.signers: set[str] = set()
 
     def check(self) -> None:
         report, entry = self.report, self.entry
@@ -69,8 +70,8 @@ class Inspection:
         chain.walk(self.walk)
         self.facts = chain.facts
         self._check_manifest_entry(chain)
-        key = self._book_key()
-        self._check_notes(notes, chain, key)
+        self._check_keys()
+        self._check_notes(notes, chain)
         self.options.progress(f"{entry['league']}: bodies and answers")
         summary = chain.summary()
         base, book = self.base, self.book
@@ -120,32 +121,47 @@ class Inspection:
             message = f"its hash of the first {lines} lines is not that of the book"
             self.report.find(3, f"{MANIFEST_PATH}: {entry['league']}", message)
 
-    def _book_key(self) -> VerifierKey | None:
-        """The key and origin that line 1 names; the manifest must name the same."""
-        league = self.facts.league
+    def _check_keys(self) -> None:
+        """Line 1 names origin, league and key; the manifest names the key in force at its end."""
+        league, place = self.facts.league, f"{self.book} line 1"
         if league is None or league["n"] != 1:
-            self.report.find(5, f"{self.book} line 1", "the first line is not a league line")
-            return None
-        for name in ("origin", "key", "league"):
+            self.report.find(5, place, "the first line is not a league line")
+            return
+        for name in ("origin", "league"):
             if league.get(name) != self.entry[name]:
-                message = f"its {name} is not the one the manifest names"
-                self.report.find(5, f"{self.book} line 1", message)
-        try:
-            return VerifierKey.parse(f"{league.get('key')!s:.1000}")
-        except FormatError as error:
-            self.report.find(5, f"{self.book} line 1", str(error))
-            return None
+                self.report.find(5, place, f"its {name} is not the one the manifest names")
+        keys = self.facts.keys
+        if keys is None:
+            self.report.find(5, place, f"its key {league.get('key')!r:.80} is not a verifier key")
+            return
+        n, key = keys.change_at(self.entry["lines"])
+        if key.text() != self.entry["key"]:
+            place = f"{self.book} line {n or 1}"
+            self.report.find(5, place, "its key is not the one the manifest names")
+        for n, _ in keys.changes[1:]:
+            self.report.notes.append(
+                f"{self.entry['league']}: another key signs from line {n} on, by a signed change"
+            )
+        self._note_predecessor(league)
 
-    def _check_notes(
-        self,
-        notes: Notes,
-        chain: ChainWalk,
-        key: VerifierKey | None,
-    ) -> None:
+    def _note_predecessor(self, league: dict[str, Any]) -> None:
+        """A book that follows another one says so; that it may is the operator's word."""
+        named = league.get("successor_of")
+        if isinstance(named, dict):
+            origin, size = named.get("origin"), named.get("size")
+            self.report.notes.append(
+                f"{self.entry['league']}: says that it follows {origin!r:.200}, which ended at "
+                f"{size!r:.20} lines: its operator's word, and nothing that the other book signed"
+            )
+
+    def _check_notes(self, notes: Notes, chain: ChainWalk) -> None:
         for name, (point, note) in notes.items():
-            if key is not None:
+            if self.facts.keys is not None:
+                signer = self.facts.keys.at(point.size)
                 try:
-                    Checkpoint.open(note, key)
+                    Checkpoint.open(note, signer)
+                    if point.size > 0 and point.root == chain.roots.get(point.size):
+                        self.signers.add(signer.text())
                 except (FormatError, IntegrityError) as error:
                     self.report.find(5, name, str(error))
             if point.origin != self.entry["origin"]:
@@ -226,6 +242,8 @@ class Inspection:
                 report.not_checked.append(
                     f"{label}: operator: NOT CHECKED (no --{name}); the book names {entry[name]}"
                 )
+            elif name == "key" and held != entry[name] and held in self._vouching_keys():
+                report.notes.append(f"{label}: your key was replaced; signed changes lead from it")
             elif held != entry[name]:
                 report.find(
                     8, f"{label}: operator", f"its {name} is {entry[name]}, yours is {held}"
@@ -247,11 +265,21 @@ class Inspection:
             )
         return {"time": time, "checkpoints": len(notes), "last_checkpoint": latest}
 
+    def _vouching_keys(self) -> set[str]:
+        """The keys of the book's own history that signed lines of it, here where all can see.
+
+        Line 1 may name any key, also a stranger's. A reader's earlier key
+        therefore speaks for this book only where it signed a part of it.
+        """
+        keys = self.facts.keys
+        return set() if keys is None else set(keys.texts()) & (keys.vouched | self.signers)
+
     def _check_since(self, chain: ChainWalk, since: Checkpoint) -> None:
         label = f"{self.entry['league']}: --since"
-        check_kept(
-            self.report, label, self.options.since or b"", self.options.key or self.entry["key"]
-        )
+        key = self.options.key or self.entry["key"]
+        if self.facts.keys is not None and key in self._vouching_keys():
+            key = self.facts.keys.at(since.size).text()  # what was kept may be older than the key
+        check_kept(self.report, label, self.options.since or b"", key)
         compare_kept(self.report, label, since, chain)
 
     def _note_kinds(self, chain: ChainWalk) -> None:

@@ -6,10 +6,11 @@
  3. Walk the chain: every line parses, is numbered, names the link before it,
     and its content and bookkeeping hash to its seal and link; time never runs back.
  4. Build the tree over the raw lines and compare every tile.
- 5. Open every checkpoint: signed by the key the book names, under the book's
-    origin, with the root that the lines give at that size.
- 6. Hash every body: present once due, as the lines say; due times follow the
-    declared rule; sealed bodies carry a header that fits, and no salt twice.
+ 5. Open every checkpoint: signed by the key in force at its size, under the
+    book's origin, with the root that the lines give at that size.
+ 6. Hash every body: present once due or revealed, as the lines say; due times
+    follow the declared rule; sealed bodies carry a header that fits, and no
+    salt twice; the cells of an opened answer give the root its line carried.
  7. Match asks, answers and rosters; no answer stands after an outcome it answers,
     and no outcome changes but by a correction.
  8. Compare the operator with the origin and key the reader holds, and the book
@@ -145,6 +146,12 @@ def _check_requirements(options: Options, report: Report) -> None:
             report.unmet.append(f"{wanted}: required and not reached")
 
 
+# Of a league's summary, what is told first, or by whoever adds it.
+_UNTOLD_KEYS = frozenset(
+    ("lines", "root", "kinds", "last_link", "sha256", "levels", "least_levels", "brackets")
+)
+
+
 def report_lines(report: Report) -> Iterable[str]:
     """The report for a person, one line at a time, each safe to print."""
     yield from map(printable, _lines_of(report))
@@ -154,7 +161,7 @@ def _lines_of(report: Report) -> Iterable[str]:
     for name, league in report.leagues.items():
         yield f"{name}: {league['lines']} lines, root {league['root']}"
         for key, value in league.items():
-            if key not in ("lines", "root", "kinds", "last_link", "sha256"):
+            if key not in _UNTOLD_KEYS:
                 yield f"  {key.replace('_', ' ')}: {value}"
     yield from (f"FINDING {finding.text()}" for finding in report.findings)
     if report.more_findings:
