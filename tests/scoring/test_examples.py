@@ -26,6 +26,10 @@ OBVIOUS = {
     "index_column",
     "same_length",
     "within",
+    "first_improbable",
+    "improbable",
+    "add_rows",
+    "checked_names",
     "cluster_column",
     "available",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from beforehand.scoring.paired import MIN_CLUSTERS, cluster_mean
+from beforehand.scoring.paired import MIN_CLUSTERS, cluster_mean, question_mean
 
 VALUES = st.fractions(-1, 1, max_denominator=1000)
 ROWS = st.lists(st.tuples(st.integers(0, 30), VALUES), min_size=1, max_size=120)
@@ -85,3 +86,38 @@ def test_size_of_the_nominal_five_percent_test_with_correlated_events() -> None:
         naive_alarms += abs(flat.mean() / stats.sem(flat)) > 1.96
     assert 0.035 < false_alarms / rounds < 0.065
     assert naive_alarms / rounds > 0.25
+
+
+QUESTION_ROWS = st.lists(
+    st.tuples(st.integers(0, 14), st.integers(0, 2), st.integers(-9, 9)), min_size=1, max_size=80
+)
+
+
+@given(QUESTION_ROWS)
+def test_a_question_weighs_once_and_events_are_the_clusters(
+    rows: list[tuple[int, int, int]],
+) -> None:
+    """Against the ratio estimator over question means, which another module computes."""
+    from beforehand.scoring.clustered import clustered_mean
+
+    values = [(event, (event, number), Fraction(value)) for event, number, value in rows]
+    found = question_mean(values)
+    by_question: dict[tuple[int, int], list[int]] = {}
+    for event, number, value in rows:
+        by_question.setdefault((event, number), []).append(value)
+    scale = math.lcm(*map(len, by_question.values()))
+    means = [scale * sum(held) // len(held) for held in by_question.values()]
+    other = clustered_mean(means, [event for event, _ in by_question], per_one=scale)
+    assert (found.n, found.questions, found.clusters) == (len(rows), len(means), other.clusters)
+    assert found.mean == other.mean
+    assert (found.low is None) == (other.low is None)
+    if found.low is not None:
+        assert (found.se, found.low, found.high) == pytest.approx((other.se, other.low, other.high))
+
+
+def test_one_question_an_event_is_the_t_interval_on_question_means() -> None:
+    values = [(n, n, Fraction(n * n % 7)) for n in range(12)]
+    plain = cluster_mean([(event, value) for event, _, value in values])
+    found = question_mean(values)
+    assert found.mean == plain.mean and found.se == pytest.approx(plain.se)
+    assert (found.low, found.high) == pytest.approx((plain.low, plain.high))

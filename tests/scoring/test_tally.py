@@ -136,6 +136,15 @@ def test_a_bad_row_is_named_and_never_repaired(
 
 
 @pytest.mark.parametrize("use_fast", ENGINES)
+def test_the_first_bad_row_is_named_whichever_column_it_is_in(use_fast: bool) -> None:
+    with pytest.raises(FormatError, match="row 1: happened is 7"):
+        Tally.of([0, 0, 500], [1, 7, 1], [0, 9, 0], ["a"], Grid(100), use_fast=use_fast, start=0)
+    counted = [True, False, True, True]
+    with pytest.raises(FormatError, match="row 12: happened is 7"):
+        Tally.of([0, 0, 0, 500], [1, 9, 7, 1], [0] * 4, ["a"], GRID, counted=counted, start=10)
+
+
+@pytest.mark.parametrize("use_fast", ENGINES)
 def test_a_packed_word_beyond_the_grid_is_named(use_fast: bool) -> None:
     words = np.array([0, 5, 202], dtype=np.uint16)
     with pytest.raises(FormatError, match="row 2: packed is 202"):

@@ -26,10 +26,12 @@ from beforehand.scoring.measures import (
     sharpness,
 )
 from beforehand.scoring.multiplicity import benjamini_hochberg, holm
+from beforehand.scoring.paper import kelly_edge
 from beforehand.scoring.power import design_effect, detectable_by, rows_needed
 from beforehand.scoring.rules import Counts
 from beforehand.scoring.skill import brier_gains, expected_gain, gain_variance, skill_score
 from beforehand.scoring.verdict import tost, verdict
+from beforehand.scoring.voices import effective_number
 from tests.conftest import VECTORS
 
 GRID = Grid(10_000)
@@ -44,10 +46,7 @@ LATER = {
     "cwr": "depth",
     "dm": "inference",
     "eprocess": "inference",
-    "kelly": "live league",
-    "kelly_pnl": "live league",
     "mcs": "inference",
-    "n_eff": "council",
     "n_eff_matrix": "council",
     "newey_west": "inference",
     "scorecard": "council",
@@ -216,6 +215,30 @@ def of_tost(inputs: Inputs, case: str) -> Any:
 @covers("multiplicity")
 def of_multiplicity(inputs: Inputs, case: str) -> Any:
     return (holm if case == "holm" else benjamini_hochberg)(inputs["p"])
+
+
+@covers("n_eff")
+def of_n_eff(inputs: Inputs, case: str) -> Any:
+    models, rho = inputs["n"], Fraction(str(inputs["rho"]))
+    return [effective_number(models, [rho] * (models * (models - 1) // 2)).value]
+
+
+@covers("kelly")
+def of_kelly(inputs: Inputs, case: str) -> Any:
+    price = Fraction(str(inputs["price"]))
+    return [kelly_edge(Fraction(str(inputs["p"])), price, price).share]
+
+
+@covers("kelly_pnl")
+def of_kelly_pnl(inputs: Inputs, case: str) -> Any:
+    """A bankroll that grows, from the stakes of one that does not."""
+    wealth, path = Fraction(1), []
+    for p, price, y in zip(inputs["p"], inputs["price"], inputs["y"], strict=True):
+        at = Fraction(str(price))
+        stake = kelly_edge(Fraction(str(p)), at, at)
+        wealth *= 1 + Fraction(str(inputs["fraction"])) * stake.profit(bool(y))
+        path.append(wealth)
+    return path
 
 
 @pytest.mark.parametrize("case", [c["id"] for c in CASES if c["measure"] not in LATER])

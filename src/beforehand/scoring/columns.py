@@ -6,6 +6,7 @@ never repaired.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -70,9 +71,70 @@ def outside(name: str, value: int, most: int, row: int) -> FormatError:
 
 def within(values: NDArray[Any], name: str, most: int, start: int = 0) -> None:
     """FormatError naming the first row whose value is not from 0 to `most`."""
-    if values.size and (values.min() < 0 or values.max() > most):
-        first = int(np.flatnonzero((values < 0) | (values > most))[0])
-        raise outside(name, int(values[first]), most, start + first)
+    all_within({name: (values, most)}, start)
+
+
+def all_within(
+    columns: Mapping[str, tuple[NDArray[Any], int]],
+    start: int = 0,
+    places: NDArray[np.int64] | None = None,
+) -> None:
+    """FormatError naming the first row, and in it the first column, not from 0 to its most.
+
+    Rows are counted from `start`; `places` says which they are where some were left out.
+
+    >>> all_within({"units": (np.array([5, 101]), 100), "happened": (np.array([2, 1]), 1)})
+    Traceback (most recent call last):
+    beforehand.errors.FormatError: row 0: happened is 2, not a whole number from 0 to 1
+    """
+    firsts = {
+        name: int(np.flatnonzero((values < 0) | (values > most))[0])
+        for name, (values, most) in columns.items()
+        if values.size and (values.min() < 0 or values.max() > most)
+    }
+    if firsts:
+        name = min(firsts, key=firsts.__getitem__)
+        first, (values, most) = firsts[name], columns[name]
+        row = first if places is None else int(places[first])
+        raise outside(name, int(values[first]), most, start + row)
+
+
+def all_stated(
+    values: NDArray[Any],
+    happened: NDArray[Any],
+    index: NDArray[Any],
+    forecasters: int,
+    start: int = 0,
+) -> None:
+    """FormatError naming the first row, counted from `start`, that no tally can count.
+
+    Its probability is no number from 0 to 1 (NaN, an infinity, a percentage),
+    or its outcome or its forecaster is outside its range.
+
+    >>> all_stated(np.array([0.5, 65.0]), np.array([1, 7]), np.array([0, 0]), 1)
+    Traceback (most recent call last):
+    beforehand.errors.FormatError: row 1: 65.0 is not a probability from 0 to 1
+    """
+    bad = first_improbable(values)
+    before = slice(0, values.size if bad is None else bad)
+    limits = {
+        "happened": (happened[before], 1),
+        "forecaster_index": (index[before], forecasters - 1),
+    }
+    all_within(limits, start)
+    if bad is not None:
+        raise improbable(values[bad], start + bad)
+
+
+def first_improbable(values: NDArray[Any]) -> int | None:
+    """The place of the first value that is not a number from 0 to 1."""
+    inside = (values >= 0) & (values <= 1)
+    return None if inside.all() else int(inside.argmin())
+
+
+def improbable(value: Any, row: int) -> FormatError:
+    """The error for a value that is no probability."""
+    return FormatError(f"row {row}: {value!s} is not a probability from 0 to 1")
 
 
 def pack(
@@ -99,9 +161,14 @@ def pack(
     sizes = np.zeros(forecasters, dtype=np.int64)
     for start in range(0, u.size, CHUNK):
         part = slice(start, start + CHUNK)
-        within(u[part], "units", grid.steps, start)
-        within(y[part], "happened", 1, start)
-        within(f[part], "forecaster_index", forecasters - 1, start)
+        all_within(
+            {
+                "units": (u[part], grid.steps),
+                "happened": (y[part], 1),
+                "forecaster_index": (f[part], forecasters - 1),
+            },
+            start,
+        )
         sizes += np.bincount(f[part].astype(np.int64), minlength=forecasters)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     packed = np.empty(u.size, dtype=np.uint16)

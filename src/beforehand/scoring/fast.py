@@ -9,16 +9,16 @@ rows; each counts into a table of its own, and whole numbers add in any order.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from beforehand.errors import FormatError
-from beforehand.scoring.columns import CHUNK, outside
+from beforehand.scoring.columns import CHUNK, all_stated, all_within, outside
 
 WORTH_ROWS = 1 << 21
 """Below this many rows numpy is done before numba has compiled (half a second)."""
@@ -27,6 +27,9 @@ MAX_THREADS = 64
 _WORDS = 1 << 16
 _STRETCH = 1 << 30
 _MAX_TABLES = 1 << 27
+_DISAGREE = "the compiled loop refused a row that is in order"
+
+Made = TypeVar("Made")
 
 
 @lru_cache(maxsize=1)
@@ -72,40 +75,51 @@ def _spread_loop(table: NDArray[np.uint32], row: NDArray[np.int64]) -> None:
 
 def _rows_loop(
     units: NDArray[Any], happened: NDArray[Any], index: NDArray[Any], counts: NDArray[np.int64]
-) -> int:
-    """Count rows into [index, happened, units]; the first row outside, or -1."""
+) -> bool:
+    """Count rows into [index, happened, units]; False at a row outside."""
     for place in range(units.size):
         u, y, f = units[place], happened[place], index[place]
         inside = 0 <= u < counts.shape[2] and 0 <= y < 2 and 0 <= f < counts.shape[0]
         if not inside:
-            return place
+            return False
         counts[int(f), int(y), int(u)] += 1
-    return -1
+    return True
 
 
-def _grid_loop(
+def _stated_loop(
     values: NDArray[Any],
-    known: NDArray[Any],
-    near: float,
-    units: NDArray[Any],
-    halves: NDArray[np.int64],
-) -> tuple[int, int, int]:
-    """Nearest grid points; how many are off the grid, how many halves, and the first bad or -1."""
-    steps = known.size - 1
-    off, found = 0, 0
+    happened: NDArray[Any],
+    index: NDArray[Any],
+    edges: NDArray[Any],
+    low: NDArray[np.uint8],
+    high: NDArray[np.int64],
+) -> tuple[bool, int, float]:
+    """Count rows by the grid point of their probability: `(inside, moved, largest)`.
+
+    `inside` is False at a row that cannot be counted. No branch depends on the
+    probability, so no column is slow. `low` counts to 255 and carries into
+    `high`: a small table stays near the processor.
+    """
+    forecasters, _, width = high.shape
+    steps = float(width - 1)
+    little, large = low.reshape(-1), high.reshape(-1)
+    moved, largest = 0, 0.0
     for place in range(values.size):
-        value = values[place]
-        if not 0 <= value <= 1:
-            return off, found, place
-        at = float(value) * steps
-        point = int(at + 0.5)
-        units[place] = point
-        if known[point] != value:
-            off += 1
-            if abs(at + 0.5 - round(at + 0.5)) < near:
-                halves[found] = place
-                found += 1
-    return off, found, -1
+        p, y, f = values[place], np.int64(happened[place]), np.int64(index[place])
+        inside = (p >= 0) & (p <= 1) & (y >= 0) & (y < 2) & (f >= 0) & (f < forecasters)
+        if not inside:
+            return False, moved, largest
+        units = int(float(p) * steps)
+        units += p >= edges[np.uint64(units)]
+        point = units / steps
+        moved += values.dtype.type(point) != p
+        largest = max(largest, abs(float(p) - point))
+        cell = np.uint64((f * 2 + y) * width + units)
+        count = int(little[cell]) + 1
+        little[cell] = count & 255
+        if count > 255:
+            large[cell] += count
+    return True, moved, largest
 
 
 @lru_cache(maxsize=8)
@@ -156,21 +170,6 @@ def count_packed(
             counts[place] += held
 
 
-def nearest(
-    values: NDArray[Any], known: NDArray[Any], near: float
-) -> tuple[NDArray[np.uint32], int, NDArray[np.int64], int]:
-    """`(units, off, halves, bad)` for a column of probabilities, the compiled `rounding.nearest`.
-
-    >>> units, off, halves, bad = nearest(np.array([0.5, 0.7]), np.array([0.0, 0.5, 1.0]), 1e-6)
-    >>> units.tolist(), off, halves.tolist(), bad
-    ([1, 1], 1, [], -1)
-    """
-    units = np.zeros(values.size, dtype=np.uint32)
-    halves = np.zeros(values.size, dtype=np.int64)
-    off, found, bad = _compiled(_grid_loop)(values, known, near, units, halves)
-    return units, int(off), halves[:found], int(bad)
-
-
 def count_rows(
     units: NDArray[Any],
     happened: NDArray[Any],
@@ -188,23 +187,73 @@ def count_rows(
     >>> int(counts[0, 1, 60])
     1
     """
-    count = _compiled(_rows_loop)
-    most = max(1, _MAX_TABLES // max(counts.nbytes, 1))
-    shares = _shares(units.size, min(threads, most))
-    tables = [counts, *(np.zeros_like(counts) for _ in shares[1:])]
+    count, (forecasters, _, width) = _compiled(_rows_loop), counts.shape
     columns = [_plain(values) for values in (units, happened, index)]
+    limits = {"units": width - 1, "happened": 1, "forecaster_index": forecasters - 1}
 
     def work(start: int, end: int, table: NDArray[np.int64]) -> None:
         for begin in range(start, end, CHUNK):
-            part = slice(begin, min(begin + CHUNK, end))
-            held = [values[part] for values in columns]
-            bad = int(count(*held, table))
-            if bad >= 0:
-                raise _first_outside(held, counts.shape, bad, first + begin + bad)
+            held = [values[begin : min(begin + CHUNK, end)] for values in columns]
+            if not count(*held, table):
+                named = zip(limits, zip(held, limits.values(), strict=True), strict=True)
+                all_within(dict(named), first + begin)
+                raise AssertionError(_DISAGREE)
 
-    _together([partial(work, *share, table) for share, table in zip(shares, tables, strict=True)])
+    _in_tables(work, units.size, threads, counts)
+
+
+def count_stated(
+    values: NDArray[Any],
+    happened: NDArray[Any],
+    index: NDArray[Any],
+    edges: NDArray[Any],
+    counts: NDArray[np.int64],
+    threads: int = 2,
+) -> tuple[int, float]:
+    """Add rows of probabilities in any order to `counts` int64 [forecasters, 2, steps + 1].
+
+    `(moved, largest)`: how many rows were off the grid, and how far any row was at most.
+    `edges` are those of `rounding.edges`.
+
+    >>> counts, edges = np.zeros((1, 2, 2), dtype=np.int64), np.array([0.6, 2.0])
+    >>> columns = np.array([0.5, 0.75]), np.array([True, True]), np.array([0, 0])
+    >>> count_stated(*columns, edges, counts), counts.tolist()
+    ((2, 0.5), [[[0, 0], [1, 1]]])
+    """
+    count = _compiled(_stated_loop)
+    columns = [_plain(held) for held in (values, happened, index)]
+
+    def work(start: int, end: int, table: NDArray[np.int64]) -> tuple[int, float]:
+        low, moved, largest = np.zeros(counts.shape, dtype=np.uint8), 0, 0.0
+        for begin in range(start, end, CHUNK):
+            held = [column[begin : min(begin + CHUNK, end)] for column in columns]
+            inside, more, most = count(*held, edges, low, table)
+            if not inside:
+                all_stated(held[0], held[1], held[2], counts.shape[0], begin)
+                raise AssertionError(_DISAGREE)
+            moved, largest = moved + int(more), max(largest, float(most))
+        table += low
+        return moved, largest
+
+    found = _in_tables(work, values.size, threads, counts)
+    return sum(moved for moved, _ in found), max(largest for _, largest in found)
+
+
+def _in_tables(
+    work: Callable[[int, int, NDArray[np.int64]], Made],
+    rows: int,
+    threads: int,
+    counts: NDArray[np.int64],
+) -> list[Made]:
+    """What `work` made of each share of the rows, each in a table of its own, added to `counts`."""
+    most = max(1, _MAX_TABLES // max(counts.nbytes, 1))
+    shares = _shares(rows, min(threads, most))
+    tables = [counts, *(np.zeros_like(counts) for _ in shares[1:])]
+    tasks = [partial(work, *share, table) for share, table in zip(shares, tables, strict=True)]
+    found = _together(tasks)
     for table in tables[1:]:
         counts += table
+    return found
 
 
 def _plain(values: NDArray[Any]) -> NDArray[Any]:
@@ -214,17 +263,6 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
-def _first_outside(
-    held: list[NDArray[Any]], shape: tuple[int, ...], place: int, row: int
-) -> FormatError:
-    forecasters, _, width = shape
-    names = (("units", width - 1), ("happened", 1), ("forecaster_index", forecasters - 1))
-    for values, (name, most) in zip(held, names, strict=True):
-        if not 0 <= values[place] <= most:
-            return outside(name, int(values[place]), most, row)
-    raise AssertionError("a row was called outside and is not")
-
-
 def _shares(rows: int, threads: int) -> list[tuple[int, int]]:
     """`rows` cut into one stretch a thread."""
     if not 1 <= threads <= MAX_THREADS:
@@ -232,13 +270,10 @@ def _shares(rows: int, threads: int) -> list[tuple[int, int]]:
     return [(rows * k // threads, rows * (k + 1) // threads) for k in range(threads)]
 
 
-def _together(tasks: list[Callable[[], None]]) -> None:
+def _together(tasks: Sequence[Callable[[], Made]]) -> list[Made]:
     """Run the tasks in threads, the first in this one; the error of the earliest is raised."""
     if len(tasks) == 1:
-        tasks[0]()
-        return
+        return [tasks[0]()]
     with ThreadPoolExecutor(len(tasks) - 1) as pool:
         others = [pool.submit(task) for task in tasks[1:]]
-        tasks[0]()
-        for done in others:
-            done.result()
+        return [tasks[0](), *(done.result() for done in others)]

@@ -26,6 +26,8 @@ class ClusterMean:
 
     `mean` is exact and None of nothing. `se`, `low`, `high` are None below
     the least number of clusters. `identical` is True where every value is 0.
+    `questions` is how many questions the values are of, None where they were
+    not told apart.
     """
 
     n: int
@@ -35,6 +37,7 @@ class ClusterMean:
     low: float | None
     high: float | None
     identical: bool
+    questions: int | None = None
 
 
 def cluster_mean(
@@ -62,3 +65,42 @@ def cluster_mean(
     half = student_quantile(level, len(means) - 1) * se
     at = float(centre)
     return ClusterMean(n, len(means), centre, se, at - half, at + half, identical)
+
+
+def question_mean(
+    values: Iterable[tuple[Hashable, Hashable, Fraction]],
+    *,
+    least: int = MIN_CLUSTERS,
+    level: float = LEVEL,
+) -> ClusterMean:
+    """The mean of question means over `(cluster, question, value)`, with a clustered interval.
+
+    A question that was asked many times weighs once; the interval takes the
+    clusters, venue events, as independent and the questions of one not. With
+    S_c the sum of the question means of cluster c and N_c how many there are,
+    the error follows by linearisation (Cochran 1977, Sampling Techniques,
+    6.12), with the factor G/(G-1) for G clusters and Student's t on G-1
+    degrees of freedom. Where every cluster has as many questions it is the t
+    interval on cluster means.
+
+    >>> rows = [("e", "a", Fraction(1)), ("e", "a", Fraction(3)), ("e", "b", Fraction(5))]
+    >>> question_mean(rows).mean, question_mean(rows).questions
+    (Fraction(7, 2), 2)
+    """
+    held: dict[Hashable, dict[Hashable, list[Fraction]]] = {}
+    for cluster, question, value in values:
+        held.setdefault(cluster, {}).setdefault(question, []).append(value)
+    by_question = [rows for group in held.values() for rows in group.values()]
+    n, questions, groups = sum(map(len, by_question)), len(by_question), len(held)
+    centre = mean(Fraction(sum(rows), len(rows)) for rows in by_question)
+    identical = n > 0 and all(value == 0 for rows in by_question for value in rows)
+    if centre is None or groups < max(least, 2):
+        return ClusterMean(n, groups, centre, None, None, None, identical, questions)
+    squares = Fraction(0)
+    for group in held.values():
+        total = sum((Fraction(sum(rows), len(rows)) for rows in group.values()), Fraction(0))
+        squares += (total - len(group) * centre) ** 2
+    se = math.sqrt(squares * groups / (groups - 1) / questions**2)
+    half = student_quantile(level, groups - 1) * se
+    at = float(centre)
+    return ClusterMean(n, groups, centre, se, at - half, at + half, identical, questions)

@@ -19,80 +19,65 @@ from numpy.typing import ArrayLike, NDArray
 
 from beforehand.errors import FormatError
 from beforehand.scoring import fast
-from beforehand.scoring.columns import CHUNK, index_column, outcome_column, same_length
+from beforehand.scoring.columns import (
+    CHUNK,
+    all_stated,
+    first_improbable,
+    improbable,
+    index_column,
+    outcome_column,
+    same_length,
+)
 from beforehand.scoring.exact import Grid
-from beforehand.scoring.tally import Tally
-
-_STRETCH = 8 * CHUNK
+from beforehand.scoring.tally import Tally, add_rows, checked_names
 
 
 @dataclass(frozen=True, eq=False)
 class OnGrid:
-    """`units` are grid steps, uint32 [n]; `rounded` rows moved, at most by `largest`."""
+    """`units` are grid steps, uint32 [n]; `rounded` rows moved, none by more than `largest`."""
 
     units: NDArray[np.uint32]
     rounded: int
     largest: float
 
 
-def on_grid(
-    probabilities: ArrayLike, grid: Grid, *, use_fast: bool | None = None, start: int = 0
-) -> OnGrid:
+def on_grid(probabilities: ArrayLike, grid: Grid) -> OnGrid:
     """The nearest grid point of each probability, half to even; floats [n] from 0 to 1.
 
-    FormatError names the first row, counted from `start`, that is not a number
-    from 0 to 1: NaN, an infinity, a percentage.
+    FormatError names the first row, counted from 0, that is not a number from
+    0 to 1: NaN, an infinity, a percentage.
 
     >>> found = on_grid([0.3, 0.97505, 0.12345], Grid(10_000))
     >>> found.units.tolist(), found.rounded, round(found.largest, 12)
     ([3000, 9750, 1234], 2, 5e-05)
     """
-    values = np.asarray(probabilities)
-    if values.ndim != 1 or values.dtype not in (np.float32, np.float64):
-        raise FormatError(f"probabilities are one column of floats, not {values.dtype}")
-    known = _points(grid, values.dtype.name)
-    near = max(1e-6, 4 * grid.steps * float(np.finfo(values.dtype).eps))
+    values = _float_column(probabilities)
+    begins = edges(grid, values.dtype.name)
     units = np.zeros(values.size, dtype=np.uint32)
     rounded, largest = 0, 0.0
-    for begin in range(0, values.size, CHUNK):
-        part = np.ascontiguousarray(values[begin : begin + CHUNK])
-        make = fast.nearest if fast.wanted(values.size, use_fast) else nearest
-        found, off, halves, bad = make(part, known, near)
-        if bad >= 0:
-            told = f"row {start + begin + bad}: {part[bad]!s} is not a probability from 0 to 1"
-            raise FormatError(told)
-        if halves.size:
-            said, place = np.unique(part[halves], return_inverse=True)
-            found[halves] = np.array([_decided(value, grid) for value in said])[place]
-        units[begin : begin + CHUNK] = found
-        if off:
-            rounded += off
-            moved = np.abs(part.astype(np.float64) - found / grid.steps)
-            largest = max(largest, float(moved[known[found] != part].max()))
-    return OnGrid(units, rounded, largest)
+    for start in range(0, values.size, CHUNK):
+        part = values[start : start + CHUNK]
+        bad = first_improbable(part)
+        if bad is not None:
+            raise improbable(part[bad], start + bad)
+        units[start : start + CHUNK], moved, most = nearest(part, begins)
+        rounded, largest = rounded + moved, max(largest, most)
+    return OnGrid(units, rounded, largest if rounded else 0.0)
 
 
-def nearest(
-    values: NDArray[Any], known: NDArray[Any], near: float
-) -> tuple[NDArray[np.uint32], int, NDArray[np.int64], int]:
-    """`(units, off, halves, bad)`: nearest grid points of values [n] on the points `known`.
+def nearest(values: NDArray[Any], begins: NDArray[Any]) -> tuple[NDArray[np.uint32], int, float]:
+    """`(units, rounded, largest)` of values from 0 to 1, by the `edges` of their grid.
 
-    `off` values are not on the grid; `halves` are the places of those within
-    `near` steps of the middle between two points, which the caller decides;
-    `bad` is the first place that is no probability, or -1.
-
-    >>> units, off, halves, bad = nearest(np.array([0.5, 0.75]), np.array([0.0, 0.5, 1.0]), 1e-6)
-    >>> off, halves.tolist(), bad
-    (1, [1], -1)
+    >>> units, rounded, largest = nearest(np.array([0.5, 0.75, 1.0]), edges(Grid(2), "float64"))
+    >>> units.tolist(), rounded, largest
+    ([1, 2, 2], 1, 0.25)
     """
-    wrong = ~((values >= 0) & (values <= 1))
-    if wrong.any():
-        return np.zeros(0, np.uint32), 0, np.zeros(0, np.int64), int(wrong.argmax())
-    at = values.astype(np.float64) * (known.size - 1) + 0.5
-    units = at.astype(np.uint32)
-    off = known[units] != values
-    halves = np.flatnonzero(off & (np.abs(at - np.rint(at)) < near))
-    return units, int(off.sum()), halves, -1
+    steps, wide = begins.size - 1, values.astype(np.float64)
+    units = (wide * steps).astype(np.uint32)
+    units += values >= begins[units]
+    points = units / steps
+    rounded = int((points.astype(values.dtype) != values).sum())
+    return units, rounded, float(np.abs(wide - points).max(initial=0.0))
 
 
 def tally_of_probabilities(
@@ -105,43 +90,62 @@ def tally_of_probabilities(
     threads: int = 2,
     use_fast: bool | None = None,
 ) -> tuple[Tally, int, float]:
-    """`(tally, rounded, largest)` from raw columns, as `on_grid` and `Tally.of`; memory bounded.
+    """`(tally, rounded, largest)` from raw columns, as `on_grid` and `Tally.of`, in one pass.
+
+    Extra memory does not grow with n. FormatError names the first row that is
+    not of its form, counted from 0.
 
     >>> said, happened = [0.61, 0.5], [1, 0]
     >>> tally, rounded, largest = tally_of_probabilities(said, happened, [0, 0], ["a"], Grid(10))
     >>> tally.row("a").nonzero()[1].tolist(), rounded, round(largest, 12)
     ([5, 6], 1, 0.01)
     """
-    p, y, f = np.asarray(probabilities), outcome_column(happened), index_column(forecaster_index)
+    p = _float_column(probabilities)
+    y, f = outcome_column(happened), index_column(forecaster_index)
     same_length(probabilities=p, happened=y, forecaster_index=f)
-    use_fast = fast.wanted(p.size, use_fast)
-    whole = Tally.of([], [], [], forecasters, grid)
+    names = checked_names(forecasters, grid)
+    begins = edges(grid, p.dtype.name)
+    counts = np.zeros((len(names), 2, grid.steps + 1), dtype=np.int64)
     rounded, largest = 0, 0.0
-    for start in range(0, p.size, _STRETCH):
-        part = slice(start, start + _STRETCH)
-        held = on_grid(p[part], grid, use_fast=use_fast, start=start)
-        whole += Tally.of(
-            held.units,
-            y[part],
-            f[part],
-            forecasters,
-            grid,
-            threads=threads,
-            use_fast=use_fast,
-            start=start,
-        )
-        rounded, largest = rounded + held.rounded, max(largest, held.largest)
-    return whole, rounded, largest
+    if fast.wanted(p.size, use_fast):
+        rounded, largest = fast.count_stated(p, y, f, begins, counts, threads)
+    else:
+        for start in range(0, p.size, CHUNK):
+            said, came, who = (column[start : start + CHUNK] for column in (p, y, f))
+            all_stated(said, came, who, len(names), start)
+            units, moved, most = nearest(said, begins)
+            add_rows(counts, (units, came, who), start)
+            rounded, largest = rounded + moved, max(largest, most)
+    return Tally.from_counts(counts, names, grid), rounded, largest if rounded else 0.0
 
 
 @lru_cache(maxsize=8)
-def _points(grid: Grid, kind: str) -> NDArray[Any]:
-    """The grid points as floats of one kind: each the nearest to its decimal."""
-    found: NDArray[Any] = (np.arange(grid.steps + 1) / grid.steps).astype(kind)
+def edges(grid: Grid, kind: str) -> NDArray[Any]:
+    """The least float of a kind that goes to each grid point after the first; 2 ends them.
+
+    [steps + 1]. A value v and the decimal that names it lie on the same side
+    of a middle m between two points, for rounding to a float keeps order: v
+    goes down where it is below the float of m, up where it is above. Where it
+    is that float, the decimal is m itself if m has so few digits that no
+    other decimal as short has the same float; else the decimal decides.
+
+    >>> edges(Grid(2), "float64").tolist()
+    [0.25000000000000006, 0.75, 2.0]
+    """
+    steps = grid.steps
+    middles = ((2 * np.arange(steps) + 1) / (2 * steps)).astype(kind)
+    up = np.arange(steps) % 2 == 1
+    if 10 ** np.finfo(kind).precision % (2 * steps):
+        units = (grid.units(Decimal(np.format_float_positional(m, unique=True))) for m in middles)
+        up = np.fromiter(units, dtype=np.int64, count=steps) > np.arange(steps)
+    found: NDArray[Any] = np.full(steps + 1, 2, dtype=kind)
+    found[:-1] = np.where(up, middles, np.nextafter(middles, found[-1]))
     found.setflags(write=False)
     return found
 
 
-def _decided(value: Any, grid: Grid) -> int:
-    """The grid point of a value close to a half, by the shortest decimal that names it."""
-    return grid.units(Decimal(np.format_float_positional(value, unique=True)))
+def _float_column(values: ArrayLike) -> NDArray[Any]:
+    found = np.asarray(values)
+    if found.ndim != 1 or found.dtype not in (np.float32, np.float64):
+        raise FormatError(f"probabilities are one column of floats, not {found.dtype}")
+    return found

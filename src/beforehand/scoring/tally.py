@@ -24,6 +24,7 @@ from beforehand.errors import FormatError
 from beforehand.scoring import fast
 from beforehand.scoring.columns import (
     CHUNK,
+    all_within,
     column,
     index_column,
     outcome_column,
@@ -63,7 +64,7 @@ class Tally:
         >>> Tally.from_counts([[[0, 1], [2, 0]]], ["a"], Grid(1)).rows("a")
         3
         """
-        names = _names(forecasters, grid)
+        names = checked_names(forecasters, grid)
         given = np.asarray(counts)
         shape = (len(names), 2, grid.steps + 1)
         if given.dtype.kind not in "iu" or given.shape != shape:
@@ -102,7 +103,7 @@ class Tally:
         >>> tally.rows("a"), int(tally.row("b")[1, 75])
         (2, 1)
         """
-        names = _names(forecasters, grid)
+        names = checked_names(forecasters, grid)
         u, y, f = unit_column(units), outcome_column(happened), index_column(forecaster_index)
         keep = None if counted is None else column(counted, "counted", "b")
         same_length(units=u, happened=y, forecaster_index=f, counted=keep)
@@ -113,7 +114,7 @@ class Tally:
             for begin in range(0, u.size, CHUNK):
                 part = slice(begin, begin + CHUNK)
                 held = (u[part], y[part], f[part])
-                _add_rows(counts, held, None if keep is None else keep[part], start + begin)
+                add_rows(counts, held, start + begin, None if keep is None else keep[part])
         return _tally(grid, names, counts)
 
     @classmethod
@@ -137,7 +138,7 @@ class Tally:
         >>> Tally.of_packed(packed, [0, 2, 3], ["a", "b"], Grid(100)).rows("a")
         2
         """
-        names = _names(forecasters, grid)
+        names = checked_names(forecasters, grid)
         words = column(packed, "packed", "u")
         if words.dtype != np.uint16 or 2 * grid.steps + 1 >= _PACKED:
             raise FormatError("packed rows are uint16, for a grid of at most 32,767 steps")
@@ -198,7 +199,8 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _names(forecasters: Sequence[str], grid: Grid) -> tuple[str, ...]:
+def checked_names(forecasters: Sequence[str], grid: Grid) -> tuple[str, ...]:
+    """The names of a tally's forecasters; FormatError unless they and the grid can have one."""
     names = tuple(forecasters)
     if isinstance(forecasters, str) or not all(isinstance(name, str) for name in names):
         raise FormatError("forecasters are a sequence of names")
@@ -219,27 +221,20 @@ def _tally(grid: Grid, names: tuple[str, ...], counts: NDArray[np.int64]) -> Tal
     return Tally(grid, names, counts)
 
 
-def _add_rows(
+def add_rows(
     counts: NDArray[np.int64],
     held: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    keep: NDArray[np.bool_] | None,
     start: int,
+    keep: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Add the rows of one chunk, which begins at row `start`."""
+    """Add one chunk of (units, happened, index), which begins at row `start`, to `counts`."""
     forecasters, _, width = counts.shape
-    limits = (width - 1, 1, forecasters - 1)
-    names = ("units", "happened", "forecaster_index")
-    places = np.arange(held[0].size) if keep is None else np.flatnonzero(keep)
-    if not places.size:
-        return
-    wide = []
-    for values, name, most in zip(held, names, limits, strict=True):
-        part = (values if keep is None else values[places]).astype(np.int64)
-        if part.min() < 0 or part.max() > most:
-            first = int(np.flatnonzero((part < 0) | (part > most))[0])
-            raise outside(name, int(part[first]), most, start + int(places[first]))
-        wide.append(part)
-    units, happened, index = wide
+    limits = {"units": width - 1, "happened": 1, "forecaster_index": forecasters - 1}
+    places = None if keep is None else np.flatnonzero(keep)
+    kept = held if places is None else tuple(values[places] for values in held)
+    named = dict(zip(limits, zip(kept, limits.values(), strict=True), strict=True))
+    all_within(named, start, places)
+    units, happened, index = (values.astype(np.int64) for values in kept)
     key = (index * 2 + happened) * width + units
     flat = counts.reshape(-1)
     if flat.size <= 4 * key.size:
