@@ -33,7 +33,7 @@ def left_out(path: object, reason: str, rows: list[int], limits: Limits = LIMITS
     found = {left.reason: left for left in table.skipped}
     assert list(found) == [reason]
     assert found[reason].count == len(rows)
-    assert found[reason].first == tuple(f"row {row}" for row in rows[:5])
+    assert found[reason].first == tuple(f"line {row}" for row in rows[:5])
     assert found[reason].first[0] in found[reason].example
     return table
 

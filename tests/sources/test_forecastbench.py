@@ -49,8 +49,8 @@ def test_a_number_keeps_its_value_in_plain_notation(text: str, plain: str) -> No
     "text", ["", "N/A", "70", "-0.1", "nan", "inf", "0,5", "0.5 0.6", "1.0001"]
 )
 def test_what_is_no_probability_is_refused(text: str) -> None:
-    with pytest.raises(FormatError, match="row 7"):
-        plain_probability(text, "row 7")
+    with pytest.raises(FormatError, match="line 7"):
+        plain_probability(text, "line 7")
 
 
 def with_csv(change: Callable[[list[str]], None]) -> bytes:
@@ -67,9 +67,9 @@ def exchange(rows: list[str], place: int, text: str) -> None:
     ("change", "said"),
     [
         (lambda rows: rows.__setitem__(0, "forecaster,p"), "header"),
-        (lambda rows: rows.__setitem__(5, "sf01,manifold"), "row 6: 2 fields"),
-        (lambda rows: rows.__setitem__(5, rows[4]), "row 6: a second forecast of sf04"),
-        (lambda rows: rows.__setitem__(5, rows[5].replace("0.94", "94")), "row 6: '94'"),
+        (lambda rows: rows.__setitem__(5, "sf01,manifold"), "line 6: 2 fields"),
+        (lambda rows: rows.__setitem__(5, rows[4]), "line 6: a second forecast of sf04"),
+        (lambda rows: rows.__setitem__(5, rows[5].replace("0.94", "94")), "line 6: '94'"),
         (lambda rows: rows.__setitem__(5, "sf01,manifold,nowhere,,0.5"), "nowhere is not in"),
         (lambda rows: rows.__setitem__(5, "sf01,fred,AMERIBOR,,0.5"), "fred"),
     ],

@@ -296,7 +296,7 @@ ROUNDS = "source,id,freeze_datetime,freeze_value,resolved,resolved_to"
 def test_a_faulty_row_of_the_rounds_is_named(row: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "rounds.csv"
     path.write_text(f"{ROUNDS}\ninfer,w,2025-10-16T00:00:00Z,N/A,1,0.5\n{row}\n")
-    with pytest.raises(FormatError, match=rf"rounds\.csv, row 3, {said}"):
+    with pytest.raises(FormatError, match=rf"rounds\.csv, line 3, {said}"):
         read_rounds(path)
     path.write_text(f"{ROUNDS}\ninfer,w,2025-10-16T00:00:00Z,N/A,1,0.5\n")
     assert dict(read_rounds(path).missing[0]) == {"no freeze value": 1}

@@ -126,7 +126,14 @@ def test_a_sample_without_an_answer_is_missing(
         (lambda held: held["samples"][1].update(scores={}), r"samples\[1\]: no scores"),
         (lambda held: held["samples"][1].update(target=["a", "b"]), r"samples\[1\]: target is"),
         (lambda held: held["samples"][1].update(target="C"), r"samples\[1\], column 'target': 'C'"),
-        (lambda held: held["samples"][1].update(id="q2", completed_at=None), "a second row of"),
+        (
+            lambda held: held["samples"][1].update(id="q2", target="no", completed_at=None),
+            "a second row of",
+        ),
+        (
+            lambda held: held["samples"][1].update(id="q2"),
+            r"samples\[1\], column 'target': question 'q2' has the outcome 'yes' in samples\[1\]",
+        ),
         (
             lambda held: score(held).update(metadata={"probability": 62}),
             r"samples\[1\], column 'probability': percent\? found 62",
@@ -168,7 +175,7 @@ def test_a_metaculus_download(tmp_path: Path) -> None:
     assert len(table) == 6 and table.clusters == ("10", "40", "50")
     assert np.bincount(table.outcome + 2).tolist() == [1, 2, 0, 3]
     assert [(left.reason, left.first) for left in table.kept_out] == [
-        ("numeric question", ("row 6",))
+        ("numeric question", ("line 6",))
     ]
     assert table.time is not None and len(set(table.time.tolist())) == 3
 
@@ -197,7 +204,7 @@ def test_a_metaculus_download(tmp_path: Path) -> None:
 )
 def test_a_faulty_row_of_a_download(row: str, said: str, reason: str, tmp_path: Path) -> None:
     path = download(tmp_path, MADE_FORECASTS + row + "\n", MADE_QUESTIONS)
-    with pytest.raises(FormatError, match=rf"forecast_data\.csv, row 9, {said}"):
+    with pytest.raises(FormatError, match=rf"forecast_data\.csv, line 9, {said}"):
         read_metaculus(path)
     table = read_metaculus(path, skip_bad=True)
     assert len(table) == 6 and table.skipped[0].reason.startswith(reason)
@@ -205,7 +212,7 @@ def test_a_faulty_row_of_a_download(row: str, said: str, reason: str, tmp_path: 
 
 def test_a_download_without_its_questions(tmp_path: Path) -> None:
     path = download(tmp_path, MADE_FORECASTS, MADE_QUESTIONS + "1,A,10,binary,yes\n")
-    with pytest.raises(FormatError, match="row 7, column 'Question ID': '1' again"):
+    with pytest.raises(FormatError, match="line 7, column 'Question ID': '1' again"):
         read_metaculus(path)
     download(tmp_path, MADE_FORECASTS, "1,A,10,binary,0.5\n")
     with pytest.raises(FormatError, match=r"'0\.5' is no resolution of a binary question"):
@@ -257,14 +264,14 @@ def test_the_pairs_of_delib_ai_wisdom_are_its_forecasts() -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ("1,1,1-gpt5-full,afterwards,gpt5,50", "row 2: stage 'afterwards'"),
-        ("1,1,2-gpt5-full,independent,gpt5,50", "row 2: stage 'independent' and forecast id"),
-        ("1,1,1-gpt5-full,independent,gpt5,half", "row 2, column 'probability': 'half' is not a"),
+        ("1,1,1-gpt5-full,afterwards,gpt5,50", "line 2: stage 'afterwards'"),
+        ("1,1,2-gpt5-full,independent,gpt5,50", "line 2: stage 'independent' and forecast id"),
+        ("1,1,1-gpt5-full,independent,gpt5,half", "line 2, column 'probability': 'half' is not a"),
         (
             "1,1,1-gpt5-full,independent,gpt5,101",
-            r"row 2, column 'probability': percent\? found 1.01",
+            r"line 2, column 'probability': percent\? found 1.01",
         ),
-        ("1,2,1-gpt5-full,independent,gpt5,50", "row 2, column 'resolution': '2' is no outcome"),
+        ("1,2,1-gpt5-full,independent,gpt5,50", "line 2, column 'resolution': '2' is no outcome"),
     ],
 )
 def test_a_faulty_row_of_delib_ai_wisdom(row: str, said: str, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ OTHER_FORMS: dict[str, tuple[bytes, str]] = {
     "blanks": (b" \n \n", "empty"),
     "header only": (HEADER.encode(), "a header and no row"),
     "header and blanks": (HEADER.encode() + b"\n\n  \n", "a header and no row"),
-    "empty first line": (f"\n{HEADER}\na,q,0.5,1\n".encode(), "row 1: empty; the column names"),
+    "empty first line": (f"\n{HEADER}\na,q,0.5,1\n".encode(), "line 1: empty; the column names"),
     "no header": (b"gpt,q1,0.62,1\ngpt,q2,0.1,0\n", "the line with the column names is missing"),
     "no probability": (b"model,question,resolution\na,q,1\n", "no column for the probability"),
     "no outcome": (b"p,question,model,colour\n0.5,q,a,1\n", "no column for the outcome"),
@@ -32,12 +32,12 @@ OTHER_FORMS: dict[str, tuple[bytes, str]] = {
     "not Parquet": (b"PAR1 and then nothing", "not readable as Parquet"),
     "JSON list": (b'[{"p": 1}]', "one object a line (JSONL)"),
     "carriage returns": (f"{HEADER}\ra,q,0.5,1\r".encode(), "carriage returns"),
-    "open quote": (f'{HEADER}\na,"q,0.5,1\nb,q,0.5,1\n'.encode(), "row 2"),
-    "quote inside": (f'{HEADER}\na,5" q,0.5,1\nb,q "x",1,1\n'.encode(), "row 2: a quotation mark"),
-    "Latin-1": (f"{HEADER}\na,\xe9t\xe9,0.5,1\n".encode("latin-1"), "row 2: not UTF-8"),
+    "open quote": (f'{HEADER}\na,"q,0.5,1\nb,q,0.5,1\n'.encode(), "line 2"),
+    "quote inside": (f'{HEADER}\na,5" q,0.5,1\nb,q "x",1,1\n'.encode(), "line 2: a quotation mark"),
+    "Latin-1": (f"{HEADER}\na,\xe9t\xe9,0.5,1\n".encode("latin-1"), "line 2: not UTF-8"),
     "Latin-1 header": (
         "forecaster,qu\xe9,p,y\n".encode("latin-1") + b"a,q,1,1\n",
-        "row 1: not UTF-8",
+        "line 1: not UTF-8",
     ),
 }
 
@@ -62,32 +62,32 @@ def test_no_such_file(tmp_path: Path) -> None:
 def test_what_is_not_utf_8_in_one_row_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(f"{HEADER}\na,q1,0.5,1\n".encode() + b"a,q\xe9,0.5,1\na,q3,0.5,1\n")
-    refused(path, "t.csv, row 3", "save the file as CSV in UTF-8")
+    refused(path, "t.csv, line 3", "save the file as CSV in UTF-8")
     assert left_out(path, "not UTF-8", [3]).questions == ("q1", "q3")
 
 
 def test_a_million_columns(write: Callable[..., Path]) -> None:
     refused(write("a", header=",".join(["c"] * 500_000)), "500000 columns", "limit of 1000")
     wide = write(*GOOD, ",".join(["1"] * 500_000))
-    refused(wide, "t.csv, row 5", "500000 fields where the header has 4")
+    refused(wide, "t.csv, line 5", "500000 fields where the header has 4")
     assert len(left_out(wide, "number of fields", [5])) == 3
     wider = write(*GOOD, "," * 1_000_000 + "x" * 50_000)
-    refused(wider, "t.csv, row 5: 1050000 bytes, over the limit of 1048576")
+    refused(wider, "t.csv, line 5: 1050000 bytes, over the limit of 1048576")
     assert len(left_out(wider, "line too long", [5])) == 3
     million = write(*GOOD, header=",".join(["column"] * 1_000_000))
-    refused(million, "row 1: over the limit of 1048576 bytes")
+    refused(million, "line 1: over the limit of 1048576 bytes")
 
 
 def test_one_line_of_100_megabytes(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     began = time.monotonic()
     path.write_bytes(b"x" * 100_000_000)
-    refused(path, "row 1: over the limit")
+    refused(path, "line 1: over the limit")
     path.write_bytes(f"{HEADER}\na,q1,0.5,1\nb,".encode() + b"x" * 100_000_000 + b",0.5,1\n")
-    refused(path, "t.csv, row 3: 100000008 bytes, over the limit of 1048576 a line")
+    refused(path, "t.csv, line 3: 100000008 bytes, over the limit of 1048576 a line")
     assert len(left_out(path, "line too long", [3])) == 1
     path.write_bytes(b'{"forecaster": "' + b"x" * 100_000_000 + b'"}\n')
-    refused(path, "row 1: 100000018 bytes, over the limit")
+    refused(path, "line 1: 100000018 bytes, over the limit")
     assert time.monotonic() - began < 60
 
 
@@ -98,7 +98,7 @@ def test_one_line_of_100_megabytes(tmp_path: Path) -> None:
         (replace(LIMITS, rows=2), "3 rows, over the limit of 2"),
         (replace(LIMITS, columns=3), "4 columns, over the limit of 3"),
         (replace(LIMITS, line_bytes=9), "over the limit of 9"),
-        (replace(LIMITS, line_bytes=40, text_bytes=1), "row 2, column 'question': 2 bytes, over"),
+        (replace(LIMITS, line_bytes=40, text_bytes=1), "line 2, column 'question': 2 bytes, over"),
     ],
 )
 def test_every_limit_is_named(limits: Limits, said: str, write: Callable[..., Path]) -> None:
@@ -121,7 +121,11 @@ def test_two_columns_for_one_role_are_named_and_can_be_settled(
     write: Callable[..., Path],
 ) -> None:
     path = write("a,b,q1,0.5,1", header="model,user,question,p,y")
-    refused(path, "row 1: 'model' and 'user' could both be the forecaster", "columns={'forecaster'")
+    refused(
+        path,
+        "t.csv, line 1: 'model' and 'user' could both be the forecaster",
+        "columns={'forecaster'",
+    )
     assert read_table(path, columns={"forecaster": "user"}).forecasters == ("b",)
     twice = write("a,q1,0.5,0.6,1", header="model,question,p,p,y")
     refused(twice, "'p' and 'p' could both be the probability")

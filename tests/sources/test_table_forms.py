@@ -30,13 +30,15 @@ def tables(draw: st.DrawFn) -> list[dict[str, str]]:
     moments = st.integers(0, 4_000_000_000_000_000)
     optional = draw(st.sets(st.sampled_from(["crowd", "cluster", "time", "segment"])))
     built = []
+    outcomes = st.sampled_from(["1", "0", "void"])
+    settled = {question: draw(outcomes) for question in sorted({pair[1] for pair in pairs})}
     for forecaster, question in pairs:
         missing = draw(st.integers(0, 5)) == 0
         row = {
             "forecaster": forecaster,
             "question": question,
             "probability": "refused" if missing else str(draw(st.floats(0, 1))),
-            "outcome": draw(st.sampled_from(["1", "0", "void", ""])),
+            "outcome": draw(st.sampled_from([settled[question], ""])),
         }
         if "crowd" in optional:
             row["crowd"] = draw(st.sampled_from(["", "0.5", "0.123456", "1e-7"]))
@@ -138,7 +140,7 @@ def test_a_pandas_frame_as_pandas_makes_it() -> None:
             "model": pd.Categorical(["a", "a", "b"]),
             "id": [1, 2, 1],
             "p": [0.1, float("nan"), 1.0],
-            "outcome": pd.array([True, None, False], dtype="boolean"),
+            "outcome": pd.array([True, None, True], dtype="boolean"),
             "crowd": [0.5, float("nan"), 0.25],
             "failure": [None, "refused", None],
             "time": pd.to_datetime(["2026-01-05T12:00:00Z"] * 3).tz_convert("America/New_York"),
@@ -148,11 +150,11 @@ def test_a_pandas_frame_as_pandas_makes_it() -> None:
     noon = 1_767_614_400_000_000
     assert rows(table) == [
         ("a", "1", 1000, 1, 5000, None, noon, None),
-        ("b", "1", 10000, 0, 2500, None, noon, None),
+        ("b", "1", 10000, 1, 2500, None, noon, None),
     ]
     assert dict(table.missing[0]) == {"refused": 1} and table.format == "pandas frame"
     frame["time"] = frame["time"].dt.tz_localize(None)
-    with pytest.raises(FormatError, match=r"frame, row 2, column 'time': .* has no zone"):
+    with pytest.raises(FormatError, match=r"frame, row index 0, column 'time': .* has no zone"):
         read_table(frame)
 
 
@@ -174,12 +176,12 @@ def test_single_precision_is_read_as_it_is_printed() -> None:
         ({"probability": [[0.5]]}, "cannot be the probability"),
         ({"outcome": [{"a": 1}]}, "cannot be the outcome"),
         ({"time": [timedelta(1)]}, "is no time"),
-        ({"time": [EPOCH.replace(tzinfo=None)]}, "row 2, column 'time': .* has no zone"),
-        ({"time": [EPOCH.date()]}, "row 2, column 'time': .* is a day"),
-        ({"probability": [float("nan")]}, "row 2, column 'probability': 'NaN'"),
-        ({"probability": [None]}, "row 2, column 'probability': empty"),
-        ({"probability": [62]}, "row 2, column 'probability': percent"),
-        ({"outcome": [0.5]}, "row 2, column 'outcome': '0.5' is no outcome"),
+        ({"time": [EPOCH.replace(tzinfo=None)]}, "row index 0, column 'time': .* has no zone"),
+        ({"time": [EPOCH.date()]}, "row index 0, column 'time': .* is a day"),
+        ({"probability": [float("nan")]}, "row index 0, column 'probability': 'NaN'"),
+        ({"probability": [None]}, "row index 0, column 'probability': empty"),
+        ({"probability": [62]}, "row index 0, column 'probability': percent"),
+        ({"outcome": [0.5]}, "row index 0, column 'outcome': '0.5' is no outcome"),
     ],
 )
 def test_typed_columns_that_cannot_play_their_role(column: dict[str, Any], said: str) -> None:
@@ -205,11 +207,11 @@ def test_bad_lines_of_jsonl(case: str, tmp_path: Path) -> None:
     line, said = JSON_FAULTS[case]
     good = '{"model": "a", "qid": "q0", "p": 0.10000000000000000001, "y": null, "other": {}}'
     path = csv_file(tmp_path, f"{good}\n\n{line}\n{good.replace('q0', 'q1')}\n", "t.jsonl")
-    with pytest.raises(FormatError, match=r"t\.jsonl, row 3.*") as caught:
+    with pytest.raises(FormatError, match=r"t\.jsonl, line 3.*") as caught:
         read_table(path)
     assert said in str(caught.value)
     table = read_table(path, skip_bad=True)
-    assert (len(table), table.n_skipped, table.skipped[0].first) == (2, 1, ("row 3",))
+    assert (len(table), table.n_skipped, table.skipped[0].first) == (2, 1, ("line 3",))
     assert (table.rounded, table.largest_rounding) == (2, "0.00000000000000000001")
 
 

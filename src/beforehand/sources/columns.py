@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from beforehand.errors import FormatError
-from beforehand.sources.faults import shown
+from beforehand.sources.faults import TableError, shown
 
 # Upper and lower case, spaces, hyphens and underscores make no difference.
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -54,6 +53,27 @@ class Columns:
     notes: tuple[str, ...]
 
 
+class ColumnError(TableError):
+    """A role that two columns could play, or none; its `todo` ends in how to settle it in Python.
+
+    `todo` is what else can be done, `role` and `column` the choice that would settle it.
+    """
+
+    def __init__(self, where: str, what: str, todo: str, role: str, column: str) -> None:
+        self.role, self.column, self._parts = role, column, (where, what, todo)
+        super().__init__(where, what, f"{todo}, or say which with columns={{{role!r}: {column!r}}}")
+
+    def said(self, choice: str) -> TableError:
+        """The same error with another way to write the choice, such as an option of a command.
+
+        >>> error = ColumnError("t.csv", "no column for the time", "rename one", "time", "when")
+        >>> str(error.said("--column time=when"))
+        't.csv: no column for the time; rename one, or say which with --column time=when'
+        """
+        where, what, todo = self._parts
+        return TableError(where, what, f"{todo}, or say which with {choice}")
+
+
 def plain_name(name: str) -> str:
     """A column name as it is compared.
 
@@ -87,22 +107,20 @@ def recognise(
     for role, found in candidates.items():
         if len(found) > 1:
             first, second = (header[place] for place in found[:2])
-            raise FormatError(
-                f"{where}, row 1: {shown(first)} and {shown(second)} could both be the {role}; "
-                f"rename one, or say which with columns={{{role!r}: {shown(first)}}}"
-            )
+            what = f"{shown(first)} and {shown(second)} could both be the {role}"
+            raise ColumnError(where, what, "rename one", role, first)
         places[role] = found[0]
     for role in REQUIRED:
         if role not in places and any(_NUMBER.fullmatch(name) for name in header):
-            raise FormatError(
-                f"{where}, row 1: {_listed(header)} look like data; the line with the column "
-                f"names is missing: put {','.join(REQUIRED)} above it"
+            raise TableError(
+                where,
+                f"{_listed(header)} look like data; the line with the column names is missing",
+                f"put {','.join(REQUIRED)} above it",
             )
         if role not in places:
-            raise FormatError(
-                f"{where}, row 1: no column for the {role}; known names are "
-                f"{', '.join(NAMES[role])}; found {_listed(header)}"
-            )
+            what = f"no column for the {role}; found {_listed(header)}"
+            todo = f"name it one of {', '.join(NAMES[role])}"
+            raise ColumnError(where, what, todo, role, "NAME")
     return Columns(places, _notes(header, places))
 
 
@@ -112,13 +130,14 @@ def _chosen_places(
     places = {}
     for role, name in chosen.items():
         if role not in NAMES:
-            raise FormatError(f"columns: {role!r} is no role; roles are {', '.join(NAMES)}")
+            raise TableError("columns", f"{role!r} is no role", f"roles are {', '.join(NAMES)}")
         if name is None:
             continue
         if list(header).count(name) != 1:
-            raise FormatError(
-                f"{where}, row 1: {list(header).count(name)} columns are named {shown(name)}; "
-                f"found {_listed(header)}"
+            raise TableError(
+                where,
+                f"{list(header).count(name)} columns are named {shown(name)}",
+                f"found {_listed(header)}",
             )
         places[role] = list(header).index(name)
     return places

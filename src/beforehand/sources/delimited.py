@@ -15,15 +15,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from beforehand.errors import FormatError
 from beforehand.sources.columns import NAMES, plain_name
-from beforehand.sources.faults import Faults, LeftOut
+from beforehand.sources.faults import Faults, LeftOut, TableError
 from beforehand.sources.layout import Records, scan_records
 from beforehand.sources.sheet import LIMITS, Limits, Sheet, check_size
 
 DELIMITERS = ",;\t"
 SPOKEN = {",": "commas", ";": "semicolons", "\t": "tabs"}
 LINE_END = b"\n"
+HEAD = ", line 1"
 _BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 _KNOWN = {plain_name(name) for names in NAMES.values() for name in names}
@@ -52,18 +52,19 @@ def open_delimited(
     records = scan_records(data, end + 1, delimiter, name, limits)
     filled = _filled(data, records)
     if not filled.any():
-        raise FormatError(f"{name}: a header and no row")
+        raise TableError(name, "a header and no row")
     if not filled.all():
         notes.append(f"empty lines passed over: {np.count_nonzero(~filled)}")
 
     def line(record: int) -> str:
-        return f"row {data.count(LINE_END, 0, int(records.starts[record])) + 1}"
+        return f"line {data.count(LINE_END, 0, int(records.starts[record])) + 1}"
 
     kept, skipped = _check_records(
         data, records, filled, len(header), Faults(name, len(filled), line), skip_bad, limits
     )
     if not len(kept):
-        raise FormatError(f"{name}: no row is left; {'; '.join(left.line() for left in skipped)}")
+        counted = "; ".join(left.line() for left in skipped)
+        raise TableError(name, f"no row is left; left out are {counted}")
     body = _Body(data, records, kept, delimiter, name, len(kept) == len(filled))
     return Sheet(
         name=name,
@@ -74,6 +75,7 @@ def open_delimited(
         place=lambda index: line(int(kept[index])),
         notes=tuple(notes),
         skipped=skipped,
+        head=HEAD,
     )
 
 
@@ -81,12 +83,12 @@ def _begin(data: bytes, name: str) -> int:
     """Where the text begins, after a byte order mark; FormatError for what is no UTF-8 text."""
     head = data[:4096]
     if head.startswith(_WIDE) or b"\0" in head:
-        raise FormatError(f"{name}: UTF-16 or binary, not UTF-8; save it as CSV in UTF-8")
+        raise TableError(name, "UTF-16 or binary, not UTF-8", "save it as CSV in UTF-8")
     begin = len(_BOM) if head.startswith(_BOM) else 0
     if not data[begin:].strip():
-        raise FormatError(f"{name}: empty; a header and rows were expected")
+        raise TableError(name, "empty", "a header and rows were expected")
     if LINE_END not in data and b"\r" in data[:-1]:
-        raise FormatError(f"{name}: lines end in carriage returns alone; save it with line feeds")
+        raise TableError(name, "lines end in carriage returns alone", "save it with line feeds")
     return begin
 
 
@@ -96,9 +98,10 @@ def _header_end(data: bytes, begin: int, name: str, limits: Limits) -> int:
     while True:
         end = data.find(b"\n", end, begin + limits.line_bytes + 1)
         if end < 0 and len(data) - begin > limits.line_bytes:
-            raise FormatError(
-                f"{name}, row 1: over the limit of {limits.line_bytes} bytes a line; "
-                "is it a CSV file?"
+            raise TableError(
+                name + HEAD,
+                f"over the limit of {limits.line_bytes} bytes a line",
+                "is it a CSV file?",
             )
         if end < 0:
             return len(data)
@@ -124,13 +127,13 @@ def _header(line: bytes, delimiter: str, name: str) -> tuple[str, ...]:
     try:
         rows = list(csv.reader([line.decode("utf-8")], delimiter=delimiter, strict=True))
     except UnicodeDecodeError as error:
-        raise FormatError(
-            f"{name}, row 1: not UTF-8 at byte {error.start}; save it as CSV in UTF-8"
+        raise TableError(
+            name + HEAD, f"not UTF-8 at byte {error.start}", "save it as CSV in UTF-8"
         ) from None
     except csv.Error as error:
-        raise FormatError(f"{name}, row 1: no header of a CSV file: {error}") from None
+        raise TableError(name + HEAD, f"no header of a CSV file: {error}") from None
     if not rows or not any(field.strip() for field in rows[0]):
-        raise FormatError(f"{name}, row 1: empty; the column names were expected there")
+        raise TableError(name + HEAD, "empty", "the column names were expected there")
     return tuple(field.strip() for field in rows[0])
 
 
@@ -162,19 +165,22 @@ def _check_records(
         filled & (length > limits.line_bytes),
         "line too long",
         "",
-        lambda record: f"{length[record]} bytes, over the limit of {limits.line_bytes} a line",
+        lambda record: (
+            f"{length[record]} bytes, over the limit of {limits.line_bytes} a line",
+            "",
+        ),
     )
     faults.mark(
         filled & (records.fields != width),
         "number of fields",
         "",
-        lambda record: f"{records.fields[record]} fields where the header has {width}",
+        lambda record: (f"{records.fields[record]} fields where the header has {width}", ""),
     )
     faults.mark(
         filled & _not_utf8(data, records),
         "not UTF-8",
         "",
-        lambda record: "not UTF-8; save the file as CSV in UTF-8",
+        lambda record: ("not UTF-8", "save the file as CSV in UTF-8"),
     )
     skipped = faults.settle(skip_bad)
     return np.flatnonzero(filled & faults.good()), skipped
@@ -238,7 +244,7 @@ class _Body:
         try:
             cells = [[row[place] for place in places] for row in rows if row]
         except (csv.Error, IndexError) as error:
-            raise FormatError(f"{self.name}: not readable as CSV: {error}") from None
+            raise TableError(self.name, f"not readable as CSV: {error}") from None
         if len(cells) != len(self.kept):
-            raise FormatError(f"{self.name}: {len(cells)} rows where {len(self.kept)} lines are")
+            raise TableError(self.name, f"{len(cells)} rows where {len(self.kept)} lines are")
         return [pl.Series([row[at] for row in cells], dtype=pl.String) for at in range(len(places))]

@@ -76,7 +76,7 @@ class Round:
 
 
 def read_round(questions: bytes, forecasts: bytes, resolutions: bytes) -> Round:
-    """The round of three files; FormatError names file, row and fault."""
+    """The round of three files; FormatError names file, line and fault."""
     asked = _object(questions, "question set")
     answers, keys = _read_forecasts(forecasts)
     due = as_text(asked, "forecast_due_date", "question set")
@@ -88,9 +88,9 @@ def read_round(questions: bytes, forecasts: bytes, resolutions: bytes) -> Round:
     events: dict[Key, ArchivedEvent] = {}
     frozen = set()
     for key in sorted(keys, key=_order(entries)):
-        entry = entries.get(key[:2])
-        if entry is None:
+        if key[:2] not in entries:
             raise FormatError(f"forecasts: the question {key[0]} {key[1]} is not in the set")
+        entry = entries[key[:2]]
         events[key] = _event(key, entry, due)
         frozen.add(as_text(entry, "freeze_datetime", "question set"))
     if len(frozen) != 1:
@@ -148,7 +148,7 @@ def _crowd(entry: Mapping[str, Any]) -> str | None:
 def plain_probability(text: str, where: str) -> str:
     """The same number in plain decimal notation, from 0 to 1; FormatError where it is none.
 
-    >>> plain_probability("2e-05", "row 1")
+    >>> plain_probability("2e-05", "line 1")
     '0.00002'
     """
     try:
@@ -171,7 +171,7 @@ def _read_forecasts(data: bytes) -> tuple[tuple[ArchivedAnswer, ...], set[Key]]:
     rows: dict[str, list[str]] = {}
     keys: set[Key] = set()
     for row in reader:
-        where = f"forecasts, row {reader.line_num}"
+        where = f"forecasts, line {reader.line_num}"
         if len(row) != 5:
             raise FormatError(f"{where}: {len(row)} fields instead of 5")
         forecaster, key = row[0], (row[1], row[2], row[3])

@@ -67,14 +67,19 @@ def read_any(
 
     >>> from importlib import resources
     >>> folder = Path(str(resources.files("beforehand"))) / "data" / "forecastbench_2024_07_21"
-    >>> read_any(folder / "superforecaster_individual.csv").notes
-    ('read as forecastbench-people, told by its column names',)
+    >>> read_any(folder / "superforecaster_individual.csv").notes[0]
+    'read as forecastbench-people, told by its column names'
     """
     path = Path(path)
     if format is not None and format not in FORMATS:
         raise FormatError(f"{format!r:.40} is no format; there are {', '.join(FORMATS)}")
     name = detect(path, limits) if format is None else format
     known = FORMATS[name]
+    if columns and name != "table":
+        raise FormatError(
+            f"{path.name}: a choice of columns is for plain tables, and this is {name}, told by "
+            f"{known.told_by}"
+        )
     table = known.read(path, Options(skip_bad, grid, columns, scorer, limits))
     how = f"told by {known.told_by}" if format is None else "as asked"
     return replace(table, notes=(f"read as {name}, {how}", *table.notes))

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from beforehand.errors import FormatError
+from beforehand.sources.faults import TableError
 from beforehand.sources.sheet import LIMITS, NESTED, Limits, Sheet, check_file, check_size
 
 _TIMES = {"ns": "%.9f", "us": "%.6f", "ms": "%.3f"}
@@ -17,12 +18,12 @@ _IDS = ("forecaster", "question", "cluster", "segment")
 
 
 def row_place(index: int) -> str:
-    """Row 2 is the first of a frame: the names stand in row 1, as in an editor.
+    """A frame has no lines: its rows are counted from 0, as the frame itself counts them.
 
     >>> row_place(0)
-    'row 2'
+    'row index 0'
     """
-    return f"row {index + 2}"
+    return f"row index {index}"
 
 
 def open_parquet(path: Path, *, limits: Limits = LIMITS) -> Sheet:
@@ -32,15 +33,15 @@ def open_parquet(path: Path, *, limits: Limits = LIMITS) -> Sheet:
         header = tuple(pl.read_parquet_schema(path))
         height = int(pl.scan_parquet(path).select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise FormatError(f"{path}: not readable as Parquet: {_first_line(error)}") from None
-    _check(str(path), height, header, limits)
+        raise TableError(path.name, f"not readable as Parquet: {_first_line(error)}") from None
+    _check(path.name, height, header, limits)
 
     def take(places: Sequence[int]) -> list[pl.Series]:
         names = [header[place] for place in places]
         try:
             frame = pl.read_parquet(path, columns=names)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            raise FormatError(f"{path}: not readable as Parquet: {_first_line(error)}") from None
+            raise TableError(path.name, f"not readable as Parquet: {_first_line(error)}") from None
         return [frame[name] for name in names]
 
     return Sheet(path.name, "Parquet", header, height, take, row_place)
@@ -53,7 +54,7 @@ def open_frame(frame: Any, *, limits: Limits = LIMITS) -> Sheet:
     ('p',)
     """
     if isinstance(frame, pl.LazyFrame):
-        raise FormatError("a polars LazyFrame; call .collect() on it first")
+        raise TableError("frame", "a polars LazyFrame", "call .collect() on it first")
     if isinstance(frame, pl.DataFrame):
         _check("frame", frame.height, tuple(frame.columns), limits)
         return Sheet(
@@ -85,7 +86,7 @@ def _open_pandas(frame: Any, limits: Limits) -> Sheet:
 def _check(name: str, height: int, header: Sequence[str], limits: Limits) -> None:
     check_size(name, height, len(header), limits)
     if not height:
-        raise FormatError(f"{name}: column names and no row")
+        raise TableError(name, "column names and no row")
 
 
 def _pandas_column(column: Any) -> pl.Series:
@@ -134,17 +135,17 @@ def column_text(series: pl.Series, role: str, column: str, name: str) -> pl.Seri
         return series.fill_null("")
     if kind == pl.Boolean:
         if role not in ("outcome", "side", "status"):
-            raise FormatError(f"{where}: true and false cannot be the {role}")
+            raise TableError(where, f"true and false cannot be the {role}")
         return series.cast(pl.String).fill_null("")
     if kind.is_float() and role in _IDS:
-        raise FormatError(
-            f"{where}: fractions cannot be the {role}; make the column text or whole numbers"
+        raise TableError(
+            where, f"fractions cannot be the {role}", "make the column text or whole numbers"
         )
     if kind.is_temporal():
         return _moment_text(series, where)
     if kind.is_numeric() or kind in (pl.Categorical, pl.Enum, pl.Null):
         return series.cast(pl.String).fill_null("")
-    raise FormatError(f"{where}: a column of {kind} cannot be the {role}")
+    raise TableError(where, f"a column of {kind} cannot be the {role}")
 
 
 def _moment_text(series: pl.Series, where: str) -> pl.Series:
@@ -156,7 +157,7 @@ def _moment_text(series: pl.Series, where: str) -> pl.Series:
         return series.dt.convert_time_zone("UTC").dt.strftime(form + "Z").fill_null("")
     if kind == pl.Date:
         return series.dt.strftime("%Y-%m-%d").fill_null("")
-    raise FormatError(f"{where}: a column of {kind} is no time")
+    raise TableError(where, f"a column of {kind} is no time")
 
 
 def _first_line(error: BaseException) -> str:

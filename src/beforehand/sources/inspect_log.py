@@ -178,6 +178,6 @@ def _probability(sample: dict[str, Any], scorer: str | None, where: str) -> Any:
     if len(found) != 1:
         raise FormatError(
             f"{where}: {len(found)} scores have a {KEY}; say which score holds the forecast with "
-            f"scorer=NAME; there is {', '.join(scores)}"
+            f"--scorer NAME (scorer= in Python); there is {', '.join(scores)}"
         )
     return found[0]

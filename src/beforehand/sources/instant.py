@@ -42,13 +42,13 @@ def read_instants(texts: pl.Series, column: str, faults: Faults) -> NDArray[np.i
         np.asarray(day.is_not_null().to_numpy() & (moments.is_null().to_numpy() | wrong_zone)),
         "no time",
         column,
-        lambda row: f"{shown(texts[row])} is no date and time",
+        lambda row: (f"{shown(texts[row])} is no date and time", ""),
     )
     faults.mark(
         np.asarray(finest % 1000 != 0),
         "too fine a time",
         column,
-        lambda row: f"{shown(texts[row])} is finer than a microsecond; round it yourself",
+        lambda row: (f"{shown(texts[row])} is finer than a microsecond", "round it yourself"),
     )
     whole = moments.to_physical().fill_null(0).to_numpy()
     return np.asarray(whole + finest // 1000 - offset * 60 * _MICRO, dtype=np.int64)
@@ -72,26 +72,29 @@ def _mark(faults: Faults, texts: pl.Series, column: str, whole: NDArray[np.bool_
     naive = texts.str.contains(_NAIVE).to_numpy()
     day = texts.str.contains(rf"^{_DATE}$").to_numpy()
     faults.mark(
-        empty, "no time", column, lambda row: f"empty; {_DO}, or leave the whole column out"
+        empty, "no time", column, lambda row: ("empty", f"{_DO}, or leave the whole column out")
     )
     faults.mark(
         naive,
         "time without a zone",
         column,
-        lambda row: f"{shown(texts[row])} has no zone; {_DO}, with Z or its offset from UTC",
+        lambda row: (
+            f"{shown(texts[row])} has no zone",
+            f"{_DO}, with Z or its offset from UTC",
+        ),
     )
     faults.mark(
         day,
         "time without a zone",
         column,
         lambda row: (
-            f"{shown(texts[row])} is a day without time and zone; {_DO}, or name the "
-            "column 'session' if the day is a label"
+            f"{shown(texts[row])} is a day without time and zone",
+            f"{_DO}, or name the column 'session' if the day is a label",
         ),
     )
     faults.mark(
         ~whole & ~empty & ~naive & ~day,
         "no time",
         column,
-        lambda row: f"{shown(texts[row])} is no time; {_DO}",
+        lambda row: (f"{shown(texts[row])} is no time", _DO),
     )

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from beforehand.errors import FormatError
-from beforehand.sources.faults import Faults
+from beforehand.sources.faults import Faults, TableError
 from beforehand.sources.jsontext import decode_text
 from beforehand.sources.sheet import LIMITS, NESTED, Limits, Sheet, check_size
 
@@ -20,17 +20,16 @@ def open_jsonl(data: bytes, name: str, *, skip_bad: bool = False, limits: Limits
     """The sheet of a JSONL file; a line that is no object is a bad row.
 
     Columns are the keys of all lines; a key that a line does not have, and
-    null, are empty cells. Rows are the file's lines, counted from 1; empty
-    lines are passed over.
+    null, are empty cells. Lines are counted from 1; empty ones are passed over.
 
     >>> sheet = open_jsonl(b'{"p": 0.10}\\n', "t.jsonl")
     >>> sheet.take([0])[0].to_list(), sheet.place(0)
-    (['0.10'], 'row 1')
+    (['0.10'], 'line 1')
     """
     begin = len(_BOM) if data.startswith(_BOM) else 0
     notes = ("a byte order mark was passed over",) if begin else ()
     lines = data[begin:].split(b"\n")
-    faults = Faults(name, len(lines), lambda index: f"row {index + 1}")
+    faults = Faults(name, len(lines), lambda index: f"line {index + 1}")
     columns: dict[str, list[str]] = {}
     said: dict[int, str] = {}
     rows: list[int] = []
@@ -53,17 +52,17 @@ def open_jsonl(data: bytes, name: str, *, skip_bad: bool = False, limits: Limits
     check_size(name, len(rows), 0, limits)
     wrong = np.zeros(len(lines), dtype=np.bool_)
     wrong[list(said)] = True
-    faults.mark(wrong, "not an object in JSON", "", said.__getitem__)
+    faults.mark(wrong, "not an object in JSON", "", lambda index: (said[index], ""))
     skipped = faults.settle(skip_bad)
     if not rows:
-        raise FormatError(f"{name}: no row is left" if said else f"{name}: empty")
+        raise TableError(name, "no row is left" if said else "empty")
     return Sheet(
         name=name,
         format="JSONL",
         header=tuple(columns),
         height=len(rows),
         take=_taker(columns, len(rows)),
-        place=lambda index: f"row {rows[index] + 1}",
+        place=lambda index: f"line {rows[index] + 1}",
         notes=notes,
         skipped=skipped,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from beforehand.errors import FormatError
+from beforehand.sources.faults import TableError
 from beforehand.sources.sheet import Limits, check_size
 
 BLOCK = 16 << 20
@@ -91,10 +91,11 @@ def _check_quotes(data: bytes, begin: int, delimiter: str, name: str) -> None:
     bad = np.concatenate([opening[~edge[before]], closing[~edge[after]]])
     if len(bad):
         row = data.count(b"\n", 0, int(bad.min())) + 1
-        raise FormatError(
-            f"{name}, row {row}: a quotation mark inside a field; put the whole field in quotation "
-            "marks and double the inner one"
+        raise TableError(
+            f"{name}, line {row}",
+            "a quotation mark inside a field",
+            "put the whole field in quotation marks and double the inner one",
         )
     if len(places) % 2:
         row = data.count(b"\n", 0, int(places[-1])) + 1
-        raise FormatError(f"{name}, row {row}: a quotation mark is opened and never closed")
+        raise TableError(f"{name}, line {row}", "a quotation mark is opened and never closed")

@@ -78,10 +78,10 @@ def read_outcomes(texts: pl.Series, column: str, faults: Faults) -> NDArray[np.i
     """The outcomes of a column; what is none becomes a fault."""
     codes = coded(texts, outcome_code)
 
-    def say(row: int) -> str:
+    def say(row: int) -> tuple[str, str]:
         text = texts[row]
         even = "; an even or partial settlement is void" if _partial(text) else ""
-        return f"{shown(text)} is no outcome; {ACCEPTED}{even}"
+        return f"{shown(text)} is no outcome", ACCEPTED + even
 
     faults.mark(codes == UNREADABLE, "no outcome", column, say)
     return codes
@@ -104,8 +104,8 @@ def mark_sides(
         "no answer side",
         column,
         lambda row: (
-            f"{shown(texts[row])} is no side; accepted are {', '.join(UP_WORDS)}; "
-            f"{', '.join(DOWN_WORDS)}; or nothing"
+            f"{shown(texts[row])} is no side",
+            f"accepted are {', '.join(UP_WORDS)}; {', '.join(DOWN_WORDS)}; or nothing",
         ),
     )
     faults.mark(
@@ -114,7 +114,8 @@ def mark_sides(
         column,
         lambda row: (
             f"the side is {shown(texts[row])}, but the probability is "
-            f"{'above' if direction[row] > 0 else 'below'} one half; the probability is that of YES"
+            f"{'above' if direction[row] > 0 else 'below'} one half",
+            "the probability is that of YES, whichever side was answered",
         ),
     )
 

@@ -228,30 +228,33 @@ def mark_probabilities(
     above = held.fault == ABOVE
     mixed = _mixture(above, held.inside(), texts, faults)
 
-    def say_above(row: int) -> str:
-        return f"percent? found {texts[row]:.40}, above 1; divide by 100 yourself{mixed}"
+    def say_above(row: int) -> tuple[str, str]:
+        return f"percent? found {texts[row]:.40}, above 1{mixed}", "divide by 100 yourself"
 
-    words: Mapping[int, tuple[str, str]] = {
+    words: Mapping[int, tuple[str, str, str]] = {
         EMPTY: (
             "no probability",
-            "empty, and nothing declares a missing answer; write 'missing' there, or give a "
-            "status column with the reason",
+            "empty, and nothing declares a missing answer",
+            "write 'missing' there, or give a status column with the reason",
         ),
-        NOT_A_NUMBER: ("not a finite number", "{}; write 'missing' if there is no forecast"),
-        DECLARED: ("a missing answer", "{}; there is no crowd price where a word stands"),
-        BELOW: ("below 0", "found {}, below 0"),
-        PERCENT: ("percent sign", "{} is a percent; write it as a fraction from 0 to 1"),
-        COMMA: ("decimal comma", "{} has a decimal comma; write a point"),
-        TEXT: ("not a number", "{} is not a number from 0 to 1"),
-        TOO_LONG: ("too many places", "{} has more than 400 places"),
+        NOT_A_NUMBER: ("not a finite number", "{}", "write 'missing' if there is no forecast"),
+        DECLARED: ("a missing answer", "{} where a crowd price was expected", "leave it empty"),
+        BELOW: ("below 0", "found {}, below 0", ""),
+        PERCENT: ("percent sign", "{} is a percent", "write it as a fraction from 0 to 1"),
+        COMMA: ("decimal comma", "{} has a decimal comma", "write a point"),
+        TEXT: ("not a number", "{} is not a number from 0 to 1", ""),
+        TOO_LONG: ("too many places", "{} has more than 400 places", ""),
     }
     faults.mark(above & ~absent, "above 1", column, say_above)
-    for code, (reason, said) in words.items():
+    for code, (reason, what, todo) in words.items():
         faults.mark(
             (held.fault == code) & ~absent,
             reason,
             column,
-            lambda row, said=said: said.format(shown(texts[row])),  # type: ignore[misc]
+            lambda row, what=what, todo=todo: (  # type: ignore[misc]
+                what.format(shown(texts[row])),
+                todo,
+            ),
         )
 
 
@@ -260,4 +263,4 @@ def _mixture(above: Mask, inside: Mask, texts: pl.Series, faults: Faults) -> str
     if not above.any() or not inside.any():
         return ""
     row = int(np.flatnonzero(inside)[0])
-    return f"; percents and fractions are mixed ({texts[row]:.40} in {faults.place(row)})"
+    return f", and percents and fractions are mixed ({texts[row]:.40} in {faults.place(row)})"

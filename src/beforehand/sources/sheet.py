@@ -9,8 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from beforehand.errors import FormatError
-from beforehand.sources.faults import LeftOut
+from beforehand.sources.faults import LeftOut, TableError
 
 # Stands in a text column for a list or an object; no id may hold a NUL.
 NESTED = "\0"
@@ -44,9 +43,10 @@ class Sheet:
 
     `take(places)` gives the columns at these places of `header`, each of
     `height` cells, as polars Series of any type; `place(index)` the words for
-    a row's place, such as "row 17" (the names stand in row 1). `skipped` are
-    lines that could not become rows. `labels`, of a sheet that an importer
-    made, are the names that its columns have in the file.
+    a row's place, such as "line 17"; `head` is what follows the name where the
+    header has a place. `skipped` are lines that could not become rows.
+    `labels`, of a sheet that an importer made, are the names that its columns
+    have in the file.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Sheet:
     notes: tuple[str, ...] = ()
     skipped: tuple[LeftOut, ...] = ()
     labels: Mapping[str, str] | None = None
+    head: str = ""
 
 
 def read_bytes(path: Path, limits: Limits = LIMITS) -> bytes:
@@ -78,43 +79,41 @@ def read_unpacked(path: Path, limits: Limits = LIMITS) -> bytes:
     try:
         found = unpacker.decompress(data, limits.whole_bytes)
     except zlib.error as error:
-        raise FormatError(f"{path}: damaged gzip: {error}") from None
+        raise TableError(str(path), f"damaged gzip: {error}") from None
     if unpacker.unconsumed_tail:
-        raise FormatError(f"{path}: unpacked over the limit of {limits.whole_bytes} bytes")
+        raise TableError(str(path), f"unpacked over the limit of {limits.whole_bytes} bytes")
     if not unpacker.eof or unpacker.unused_data:
-        raise FormatError(f"{path}: gzip that is cut off, or with something after its end")
+        raise TableError(str(path), "gzip that is cut off, or with something after its end")
     return found
 
 
 def check_file(path: Path, limits: Limits) -> None:
     """FormatError unless `path` is a file within the limit."""
     if not path.is_file():
-        raise FormatError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}")
+        raise TableError(str(path), "a folder" if path.is_dir() else "no such file")
     size = path.stat().st_size
     if size > limits.file_bytes:
-        raise FormatError(
-            f"{path}: {size} bytes, over the limit of {limits.file_bytes} bytes; split the file"
-        )
+        told = f"{size} bytes, over the limit of {limits.file_bytes} bytes"
+        raise TableError(str(path), told, "split the file")
 
 
 def check_size(name: str, rows: int, columns: int, limits: Limits) -> None:
     """FormatError over the limit of rows or columns."""
     if columns > limits.columns:
-        raise FormatError(
-            f"{name}: {columns} columns, over the limit of {limits.columns}; keep those that count"
-        )
+        told = f"{columns} columns, over the limit of {limits.columns}"
+        raise TableError(name, told, "keep those that count")
     if rows > limits.rows:
-        raise FormatError(f"{name}: {rows} rows, over the limit of {limits.rows}; split the table")
+        raise TableError(name, f"{rows} rows, over the limit of {limits.rows}", "split the table")
 
 
 def refuse_packed(head: bytes, name: str) -> None:
     """FormatError for packed files and workbooks, with what to do instead."""
     if head.startswith(GZIP):
-        raise FormatError(f"{name}: packed with gzip; unpack it first (gunzip) and give the result")
+        told = "unpack it first (gunzip) and give the result"
+        raise TableError(name, "packed with gzip", told)
     if head.startswith(ZIP):
-        raise FormatError(
-            f"{name}: a zip file or an Excel workbook; unpack it, or save the sheet as CSV in UTF-8"
-        )
+        told = "unpack it, or save the sheet as CSV in UTF-8"
+        raise TableError(name, "a zip file or an Excel workbook", told)
 
 
 def text_sheet(
@@ -151,5 +150,5 @@ def text_columns(sheet: Sheet, names: Sequence[str]) -> list[list[str]]:
     """The columns of these names as lists; FormatError names those that are not there."""
     lacking = [name for name in names if name not in sheet.header]
     if lacking:
-        raise FormatError(f"{sheet.name}, row 1: no column {', '.join(lacking)}")
+        raise TableError(sheet.name + sheet.head, f"no column {', '.join(lacking)}")
     return [series.to_list() for series in sheet.take([sheet.header.index(name) for name in names])]

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from beforehand.errors import FormatError
 from beforehand.sources.columns import recognise
 from beforehand.sources.delimited import open_delimited
 from beforehand.sources.dictionary import Dictionary
-from beforehand.sources.faults import LeftOut, Mask
+from beforehand.sources.doubts import doubts
+from beforehand.sources.faults import LeftOut, Mask, TableError
 from beforehand.sources.frame import column_text, open_frame, open_parquet
 from beforehand.sources.jsonl import open_jsonl
 from beforehand.sources.sheet import (
@@ -115,7 +115,7 @@ def read_table(
     settles a role by name, `{"forecaster": "model", "time": None}`.
 
     `grid` has `steps`, at most 65,535; 10,000 where none is given. FormatError
-    names file, row and column of the first bad row and what to do; with
+    names file, place and column of the first bad row, what to do, and counts the others; with
     `skip_bad` bad rows are left out and counted by reason.
 
     >>> import polars as pl
@@ -124,8 +124,33 @@ def read_table(
     >>> table.units.tolist(), table.outcome.tolist(), table.notes[0]
     ([6200], [1], "column 'model' is read as the forecaster")
     """
-    sheet = open_sheet(source, skip_bad=skip_bad, limits=limits)
+    try:
+        sheet = open_sheet(source, skip_bad=skip_bad, limits=limits)
+    except TableError as error:
+        raise _counted(error, source, grid, columns, limits) from None
     return table_of(sheet, skip_bad=skip_bad, grid=grid, columns=columns, limits=limits)
+
+
+def _counted(
+    error: TableError,
+    source: Any,
+    grid: HasSteps | None,
+    columns: Mapping[str, str | None] | None,
+    limits: Limits,
+) -> TableError:
+    """The error of a line that is no row, with the rows counted whose cells are bad, too."""
+    if error.more is None:
+        return error
+    try:
+        sheet = open_sheet(source, skip_bad=True, limits=limits)
+        table_of(sheet, grid=grid, columns=columns, limits=limits)
+    except TableError as cells:
+        if cells.more is None:
+            return error
+        same = {cells.reason: cells.more.get(cells.reason, 0) + 1}
+        more = {**error.more, **cells.more, **same}
+        return TableError(error.where, error.what, error.todo, more, error.reason)
+    return error
 
 
 def open_sheet(source: Any, *, skip_bad: bool = False, limits: Limits = LIMITS) -> Sheet:
@@ -141,10 +166,8 @@ def open_sheet(source: Any, *, skip_bad: bool = False, limits: Limits = LIMITS) 
         return open_parquet(path, limits=limits)
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"["):
-        raise FormatError(
-            f"{path.name}: a list in JSON; write one object a line (JSONL), or let read_any find "
-            "its format"
-        )
+        todo = "write one object a line (JSONL), or let read_any find its format"
+        raise TableError(path.name, "a list in JSON", todo)
     if start.startswith(b"{"):
         return open_jsonl(read_bytes(path, limits), path.name, skip_bad=skip_bad, limits=limits)
     return open_delimited(read_bytes(path, limits), path.name, skip_bad=skip_bad, limits=limits)
@@ -160,7 +183,7 @@ def table_of(
     kept_out: Sequence[LeftOut] = (),
 ) -> ForecastTable:
     """The table of a sheet, as `read_table` has it; importers come in here."""
-    found = recognise(sheet.header, sheet.name, columns)
+    found = recognise(sheet.header, sheet.name + sheet.head, columns)
     series = sheet.take(list(found.places.values()))
     texts = {
         role: column_text(cells, role, sheet.header[place], sheet.name)
@@ -175,7 +198,7 @@ def table_of(
     checked = check_cells(texts, names, sheet, steps, skip_bad, limits)
     table = _table(sheet, checked, steps)
     chosen = found.notes if sheet.labels is None else ()
-    said = (*sheet.notes, *chosen, *_doubts(table))
+    said = (*sheet.notes, *chosen, *doubts(table))
     return replace(table, notes=said, kept_out=tuple(kept_out))
 
 
@@ -237,38 +260,3 @@ def _missing(
             place, reason = divmod(int(pair), len(checked.reasons))
             counts[place][checked.reasons[reason]] = int(count)
     return tuple(MappingProxyType(held) for held in counts)
-
-
-def _doubts(table: ForecastTable) -> list[str]:
-    """What a person should look at, though no single row is bad."""
-    doubts = []
-    lowered: dict[str, str] = {}
-    for name in table.forecasters:
-        other = lowered.setdefault(" ".join(name.casefold().split()), name)
-        if other != name:
-            doubts.append(f"forecasters {other!r} and {name!r} are counted as two")
-    two = _two_outcomes(table)
-    if len(two):
-        doubts.append(
-            f"{len(two)} questions have different outcomes in different rows, the first "
-            f"{table.questions[two[0]]!r:.60}; each row counts with its own, yet one question is "
-            "one event: put its date or horizon into its name"
-        )
-    above = sum(left.count for left in table.skipped if left.reason == "above 1")
-    if above > len(table):
-        doubts.append(
-            f"{above} of {above + len(table)} probabilities were above 1: the column may hold "
-            "percents, and what is left of it too"
-        )
-    return doubts
-
-
-def _two_outcomes(table: ForecastTable) -> NDArray[np.int64]:
-    """The questions settled in more than one way; what is still open does not matter."""
-    settled = table.outcome > -2
-    asked, outcome = table.question_index[settled], table.outcome[settled]
-    low = np.full(len(table.questions), 9, dtype=np.int8)
-    high = np.full(len(table.questions), -9, dtype=np.int8)
-    np.minimum.at(low, asked, outcome)
-    np.maximum.at(high, asked, outcome)
-    return np.flatnonzero(low < high)

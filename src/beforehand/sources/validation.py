@@ -14,7 +14,7 @@ from beforehand.sources.columns import REQUIRED
 from beforehand.sources.dictionary import Dictionary
 from beforehand.sources.faults import Faults, LeftOut, Mask, shown
 from beforehand.sources.instant import read_instants
-from beforehand.sources.outcome import mark_sides, read_outcomes, status_reasons
+from beforehand.sources.outcome import OPEN, mark_sides, read_outcomes, status_reasons
 from beforehand.sources.probability import (
     DECLARED,
     EMPTY,
@@ -83,6 +83,7 @@ def check_cells(
         mark_sides(faults, texts["side"], names["side"], probability.side, stated)
     time = read_instants(texts["time"], names["time"], faults) if "time" in texts else None
     found = {role: Dictionary.of(texts[role]) for role in _IDS if role in texts}
+    _mark_contrary(faults, texts, names, found["question"], outcome)
     _mark_repeated(faults, texts, names, found, time)
     skipped = faults.settle(skip_bad)
     kept = faults.good()
@@ -112,14 +113,17 @@ def _mark_texts(faults: Faults, role: str, texts: pl.Series, column: str, limits
         texts.str.contains(NESTED, literal=True).to_numpy(),
         "not a plain value",
         column,
-        lambda row: "a list, an object or a NUL character where a plain value was expected",
+        lambda row: ("a list, an object or a NUL character where a plain value was expected", ""),
     )
     if role != "status":
         faults.mark(
             (texts.str.len_bytes() > limits.text_bytes).to_numpy(),
             "text too long",
             column,
-            lambda row: f"{len(texts[row].encode())} bytes, over the limit of {limits.text_bytes}",
+            lambda row: (
+                f"{len(texts[row].encode())} bytes, over the limit of {limits.text_bytes}",
+                "",
+            ),
         )
     if role in _IDS:
         leave = "" if role in REQUIRED else ", or leave the whole column out"
@@ -127,7 +131,7 @@ def _mark_texts(faults: Faults, role: str, texts: pl.Series, column: str, limits
             (texts.str.strip_chars() == "").to_numpy(),
             f"no {role}",
             column,
-            lambda row: f"empty; every row needs a {role}{leave}",
+            lambda row: ("empty", f"every row needs a {role}{leave}"),
         )
 
 
@@ -157,8 +161,8 @@ def _absent(
         "status contradicts probability",
         names["status"],
         lambda row: (
-            f"{shown(status[row])}, yet the probability is {shown(cells[row])}; "
-            "an answer is there or missing"
+            f"{shown(status[row])}, yet the probability is {shown(cells[row])}",
+            "an answer is there or missing",
         ),
     )
     return absent | told, reason, tuple(known)
@@ -169,6 +173,39 @@ def _is_nan(texts: pl.Series, held: Probabilities) -> Mask:
     if not (held.fault == NOT_A_NUMBER).any():
         return np.zeros(len(texts), dtype=np.bool_)
     return (texts.str.strip_chars().str.to_lowercase() == "nan").to_numpy()
+
+
+def _mark_contrary(
+    faults: Faults,
+    texts: Mapping[str, pl.Series],
+    names: Mapping[str, str],
+    question: Dictionary,
+    outcome: NDArray[np.int8],
+) -> None:
+    """All rows of a question settled in more than one way are bad; open rows contradict nobody.
+
+    A row that is bad already is no witness.
+    """
+    settled = np.flatnonzero((outcome > OPEN) & faults.good())[::-1]
+    first = np.zeros(len(question.names), dtype=np.int64)
+    first[question.codes[settled]] = settled  # the last to be written is the first row
+    against = settled[outcome[settled] != outcome[first[question.codes[settled]]]]
+    if not len(against):
+        return
+    other = np.full(len(first), -1, dtype=np.int64)
+    other[question.codes[against]] = against
+
+    def say(row: int) -> tuple[str, str]:
+        code = question.codes[row]
+        one, two = int(first[code]), int(other[code])
+        said = texts["outcome"]
+        return (
+            f"question {shown(texts['question'][row])} has the outcome {shown(said[one])} in "
+            f"{faults.place(one)} and {shown(said[two])} in {faults.place(two)}",
+            "one question is one event: correct it, or put the date or horizon into its name",
+        )
+
+    faults.mark(other[question.codes] >= 0, "contrary outcomes", names["outcome"], say)
 
 
 def _mark_repeated(
@@ -203,7 +240,7 @@ def _mark_repeated(
         names["question"],
         lambda row: (
             f"a second row of {shown(texts['forecaster'][row])} on "
-            f"{shown(texts['question'][row])}{also}, after {faults.place(int(earlier[row]))}; keep "
-            "one, or give a time column"
+            f"{shown(texts['question'][row])}{also}, after {faults.place(int(earlier[row]))}",
+            "keep one, or give a time column" if time is None else "keep one",
         ),
     )
