@@ -1,0 +1,1 @@
+"""Who says it: forecasters that are asked, their prompts, parsing, leaks and money."""
