@@ -1,0 +1,77 @@
+"""A web archive's capture of the published note: present, and dated by the archive's word.
+
+The archive is asked as the Wayback Machine is (`/save/PAGE`, capture address
+`/web/YYYYMMDDhhmmss/PAGE`); the endpoint is the operator's to name.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+
+from beforehand.anchors.anchor import (
+    COMPLETE,
+    Evidence,
+    Subject,
+    Verdict,
+    unchecked,
+)
+from beforehand.anchors.capture import CAPTURE, check_capture, shows
+from beforehand.anchors.transport import SECONDS, Answer, exchange
+from beforehand.anchors.trust import Trust
+from beforehand.errors import RemoteError
+
+MEDIA = "application/vnd.beforehand.capture+json"
+MAX_CAPTURE_BYTES = 512 << 10
+
+
+@dataclass(frozen=True)
+class WebArchive:
+    """An archive as an anchor. `page` is where the note, or its digest, is published."""
+
+    page: str
+    endpoint: str = "https://web.archive.org"
+    name: str = "archive"
+    seconds: float = 120.0
+
+    def submit(self, note: bytes) -> Evidence:
+        """A capture that shows the note; RemoteError where it does not."""
+        base = self.endpoint.rstrip("/")
+        saved = exchange(f"{base}/save/{self.page}", seconds=self.seconds)
+        saved.expect(200, 301, 302, 303)
+        stamp = _stamp(saved)
+        # `id_` asks for the bytes as captured, without the archive's own frame.
+        raw = exchange(
+            f"{base}/web/{stamp}id_/{self.page}", limit=MAX_CAPTURE_BYTES, seconds=SECONDS
+        ).expect(200)
+        if not shows(raw, hashlib.sha256(note).digest()):
+            raise RemoteError(f"the capture {stamp} of {self.page} does not show the note")
+        record = {
+            "kind": "web-archive",
+            "page": self.page,
+            "capture": f"{base}/web/{stamp}/{self.page}",
+            "stamp": stamp,
+            "content": base64.b64encode(raw).decode("ascii"),
+        }
+        return Evidence(self.name, COMPLETE, json.dumps(record, sort_keys=True).encode(), MEDIA)
+
+    def upgrade(self, evidence: Evidence) -> Evidence:
+        """The same: a capture is complete."""
+        return evidence
+
+    def check(self, evidence: Evidence, digest: bytes, trust: Trust, as_of: str) -> Verdict:
+        """What the stored capture shows of the note."""
+        if evidence.state != COMPLETE:
+            return unchecked("pending: nothing was captured yet")
+        return check_capture(evidence.data, Subject.of_digest(digest), as_of)
+
+
+def _stamp(saved: Answer) -> str:
+    """The capture's time stamp from the archive's answer."""
+    for header in ("location", "content-location"):
+        match = CAPTURE.search(saved.headers.get(header, ""))
+        if match is not None:
+            return match["stamp"]
+    raise RemoteError(f"{saved.url}: the archive names no capture", retryable=True)
