@@ -1,1 +1,1 @@
-"""Fakes and small leagues, shipped for those who write plugins and tests."""
+"""Replicas of venues and models, stand-ins and fakes, for rehearsals, plugins and tests."""
