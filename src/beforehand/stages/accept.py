@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from beforehand.book.bodies import SALT_BYTES, SealedBody
 from beforehand.errors import RuleError
-from beforehand.records.codec import digest, seal_json
+from beforehand.records.codec import digest
 from beforehand.records.declaration import Declaration
 from beforehand.records.forecast import Answer, Cell
 from beforehand.records.question import Question
@@ -16,6 +16,7 @@ from beforehand.records.run import Roster, Run, Seat
 from beforehand.records.snapshot import Snapshot
 from beforehand.sources.forecastbench import ArchivedAnswer, Key
 from beforehand.stages.pen import Pen
+from beforehand.stages.withheld import withheld_answer, withheld_root
 
 
 def open_run(pen: Pen, roster: Callable[[str], Roster], run: str, segment: str, slot: str) -> None:
@@ -78,8 +79,7 @@ def accept_answers(
         parts = {"answer_rows": answer.evidence}
         withheld = declaration.bodies.get("answer", "line") == "deadline"
         if withheld:
-            hidden = {"cells": [cell.content() for cell in cells]}
-            parts["answer"] = seal_json(hidden) + b"\n"
+            parts["answer"] = withheld_answer(declaration, cells)
         bodies = {
             role: _body(declaration, run, answer.forecaster, role, data)
             for role, data in parts.items()
@@ -90,6 +90,7 @@ def accept_answers(
             forecaster: str = answer.forecaster,
             shown: tuple[Cell, ...] | None = None if withheld else cells,
             bodies: dict[str, bytes] = bodies,
+            root: str | None = withheld_root(bodies.get("answer")),
         ) -> list[Answer]:
             refs = tuple(
                 BodyRef(role, digest(data), at if _is_open(declaration, role) else deadline)
@@ -103,6 +104,7 @@ def accept_answers(
                     forecaster=forecaster,
                     status="answered",
                     cells=shown,
+                    cells_root=root,
                 )
             ]
 

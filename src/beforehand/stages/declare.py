@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from beforehand.book.checkpoint import VerifierKey
+from beforehand.book.checkpoint import MAX_NOTE_BYTES, Checkpoint
+from beforehand.book.key_history import key_history
 from beforehand.book.reader import BOOK_NAME
 from beforehand.book.store import FileStore
 from beforehand.clock import Clock
-from beforehand.errors import RuleError
+from beforehand.errors import FormatError, RuleError
 from beforehand.leagues import methodology
-from beforehand.records.codec import digest
+from beforehand.records.codec import BOOKKEEPING, MAX_LINE_BYTES, decode_json, digest
 from beforehand.records.declaration import Declaration, missing_features
+from beforehand.records.kinds import decode
 from beforehand.records.league import League, Segment
 from beforehand.stages.key import SigningKey
 from beforehand.stages.pen import Pen, open_body
-
-KEY_NAME = "keys/signing.pem"
-RECOVERY_NAME = "keys/recovery.pem"
+from beforehand.stages.rotation import KEY_NAME, RECOVERY_NAME, settled_key
 
 
 def open_league(folder: Path, declaration: Declaration, clock: Clock) -> Pen:
@@ -26,6 +29,8 @@ def open_league(folder: Path, declaration: Declaration, clock: Clock) -> Pen:
     RuleError, before anything is made, where this version cannot run the league.
     """
     check_runs(declaration)
+    if _is_begun(folder):
+        return reopen_league(folder, clock)  # a book that was begun has its key: none is made
     key = SigningKey.keep(declaration.origin, folder / KEY_NAME)
     return Pen(FileStore(folder), clock, key)
 
@@ -39,17 +44,25 @@ def reopen_league(folder: Path, clock: Clock) -> Pen:
         first = next(iter(store.lines()), None)
         if first is None:
             raise RuleError(f"{folder} holds no declared league")
-        pen = Pen(store, clock, SigningKey.load("", folder / KEY_NAME))
-        league = pen.records()[0][1]
-        if not isinstance(league, League):
+        if not isinstance(decode(_content(first)), League):
             raise RuleError(f"{folder} does not begin with a league line")
-        pen.key = SigningKey.load(league.origin, folder / KEY_NAME)
-        if pen.key.verifier != VerifierKey.parse(league.key):
-            raise RuleError(f"the key in {folder} is not the one the book names")
+        return Pen(store, clock, settled_key(folder, key_history(store.lines())))
     except BaseException:
         store.close()
         raise
-    return pen
+
+
+def _is_begun(folder: Path) -> bool:
+    """Whether a book there has its first line."""
+    path = folder / BOOK_NAME
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return stream.readline(MAX_LINE_BYTES + 1).endswith(b"\n")
+
+
+def _content(raw: bytes) -> dict[str, Any]:
+    return {key: item for key, item in decode_json(raw).items() if key not in BOOKKEEPING}
 
 
 def check_runs(declaration: Declaration) -> None:
@@ -61,8 +74,17 @@ def check_runs(declaration: Declaration) -> None:
         )
 
 
-def declare(pen: Pen, declaration: Declaration, folder: Path) -> None:
+def declare(
+    pen: Pen,
+    declaration: Declaration,
+    folder: Path,
+    plugins: Sequence[Mapping[str, str]] = (),
+    predecessor: bytes | None = None,
+) -> None:
     """Seal the declaration's very bytes and open its segment; done once, then a no-op.
+
+    `plugins` are the distribution, version and hash of every plugin it names,
+    `predecessor` the last checkpoint of a book that ended and that this one follows.
 
     RuleError where the league declares what this version cannot run, where
     its time is not the clock's, or where the book was begun under another
@@ -75,7 +97,11 @@ def declare(pen: Pen, declaration: Declaration, folder: Path) -> None:
     held = [record for _, record in pen.records()]
     if not held:
         recovery = SigningKey.keep(declaration.origin, folder / RECOVERY_NAME)
-        pen.write(lambda at: [_league_line(pen, declaration, recovery, at)], [declaration.data])
+        line = _league_line(pen, declaration, recovery, plugins)
+        if predecessor is not None:
+            line = _following(line, predecessor)
+        bodies = [declaration.data, *([] if predecessor is None else [predecessor])]
+        pen.write(lambda at: [_dated(line, at)], bodies)
         held = [record for _, record in pen.records()]
     league = held[0]
     if not isinstance(league, League) or league.declaration_sha256 != declaration.sha256:
@@ -117,13 +143,49 @@ def declaration_of(pen: Pen) -> Declaration:
     return Declaration.parse(pen.store.read_body(league.declaration_sha256), "declaration")
 
 
-def _league_line(pen: Pen, declaration: Declaration, recovery: SigningKey, at: str) -> League:
+def _league_line(
+    pen: Pen,
+    declaration: Declaration,
+    recovery: SigningKey,
+    plugins: Sequence[Mapping[str, str]],
+) -> League:
+    """The first line; its time is put in when it is written."""
     return League(
-        at=at,
-        bodies=(open_body("declaration", declaration.data, at),),
+        at="",
+        bodies=(open_body("declaration", declaration.data, ""),),
         league=declaration.name,
         origin=declaration.origin,
         key=pen.key.verifier.text(),
         recovery=digest(recovery.verifier.public),
         declaration_sha256=declaration.sha256,
+        plugins=tuple(dict(plugin) for plugin in plugins),
     )
+
+
+def _following(line: League, predecessor: bytes) -> League:
+    """The first line of a book that follows another, by the other's last checkpoint.
+
+    RuleError for the same origin: one origin has one book.
+    """
+    if len(predecessor) > MAX_NOTE_BYTES:
+        raise FormatError(
+            f"a checkpoint of {len(predecessor)} bytes; the limit is {MAX_NOTE_BYTES}"
+        )
+    try:
+        text = predecessor.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"the checkpoint is not UTF-8 at byte {error.start}") from None
+    point = Checkpoint.parse(text.rpartition("\n\n")[0] + "\n")
+    if point.origin == line.origin:
+        raise RuleError(
+            f"{line.origin} has a book already, and its end ends the origin: declare another one"
+        )
+    return replace(
+        line,
+        bodies=(*line.bodies, open_body("predecessor", predecessor, "")),
+        successor_of={"origin": point.origin, "size": point.size, "root": point.root.hex()},
+    )
+
+
+def _dated(line: League, at: str) -> League:
+    return replace(line, at=at, bodies=tuple(replace(body, due=at) for body in line.bodies))

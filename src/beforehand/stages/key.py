@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from beforehand.book.checkpoint import VerifierKey
+from beforehand.book.store import sync_folder
 from beforehand.errors import FormatError, RuleError
 
 
@@ -32,14 +33,19 @@ class SigningKey:
             serialization.NoEncryption(),
         )
         path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(part, path)  # whole or not at all, and never over another
         except FileExistsError:
             raise RuleError(f"{path} is there already: a key is never overwritten") from None
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        finally:
+            part.unlink(missing_ok=True)
+        sync_folder(path.parent)
         return cls(name, private)
 
     @classmethod

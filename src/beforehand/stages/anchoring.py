@@ -1,0 +1,248 @@
+"""Anchoring: a stamped list of every checkpoint, submitted to clocks that nobody here owns.
+
+    stamps/SIZE/list.txt            the list over the first SIZE lines, as it is stamped
+    stamps/SIZE/list.txt.ots        evidence, named after the file it stamps
+    stamps/SIZE/list.txt.NAME.tsr
+    stamps/SIZE/list.txt.NAME.json
+    stamps/SIZE/….pending           evidence that is a promise yet
+
+Evidence lies beside the book first, because publishing ends at a checkpoint
+whose own proofs are detached files. It is sealed with the next facts, as what
+it is: pending is never written as complete. What failed is tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from beforehand.anchors.anchor import COMPLETE, MAX_EVIDENCE_BYTES, PENDING, Anchor, Evidence
+from beforehand.anchors.queue import SUBMIT, UPGRADE, Item, Queue
+from beforehand.anchors.witness import Witnesses
+from beforehand.book.reader import BOOK_NAME
+from beforehand.book.stamped_list import MAX_LIST_BYTES, list_book
+from beforehand.book.store import write_synced
+from beforehand.errors import BeforehandError, FormatError
+from beforehand.records.codec import digest
+from beforehand.records.evidence import ProofLine
+from beforehand.records.record import BodyRef
+from beforehand.stages.pen import Pen
+
+STAMPS = "stamps"
+LIST_NAME = "list.txt"
+QUEUE_NAME = "state/anchors.json"
+PENDING_SUFFIX = ".pending"
+_JSON = "application/json"
+# The end of an evidence file's name, by its media type; any other is JSON.
+_ENDS = {
+    "application/vnd.opentimestamps.v1": ".ots",
+    "application/timestamp-reply": ".tsr",
+}
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A piece of evidence as it is kept: whose, over which checkpoint, complete or a promise."""
+
+    anchor: str
+    size: int
+    state: str
+    path: Path
+
+    def data(self) -> bytes:
+        """Its bytes; FormatError over the limit."""
+        if self.path.stat().st_size > MAX_EVIDENCE_BYTES:
+            raise FormatError(f"{self.path} is over {MAX_EVIDENCE_BYTES} bytes")
+        return self.path.read_bytes()
+
+
+@dataclass
+class Stamped:
+    """What one round of anchoring did; `problems` name what failed and is tried again."""
+
+    submitted: int = 0
+    completed: int = 0
+    waiting: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def seal_proofs(pen: Pen, folder: Path) -> int:
+    """One proof line for all evidence that has none yet; called where facts are sealed anyway."""
+    held = {
+        (record.anchor, record.checkpoint_size, record.state)
+        for _, record in pen.records()
+        if isinstance(record, ProofLine)
+    }
+    fresh = [
+        stamp
+        for stamp in kept_stamps(folder)
+        if (stamp.anchor, stamp.size, stamp.state) not in held
+    ]
+    if not fresh:
+        return 0
+    lists = {stamp.size: _list_bytes(folder, stamp.size) for stamp in fresh}
+    proofs = {stamp: stamp.data() for stamp in fresh}
+
+    def build(at: str) -> list[ProofLine]:
+        return [
+            ProofLine(
+                at=at,
+                bodies=(
+                    BodyRef("list", digest(lists[stamp.size]), at),
+                    BodyRef("proof", digest(proofs[stamp]), at),
+                ),
+                anchor=stamp.anchor,
+                checkpoint_size=stamp.size,
+                state=stamp.state,
+            )
+            for stamp in fresh
+        ]
+
+    pen.write(build, list(dict.fromkeys([*lists.values(), *proofs.values()])))
+    return len(fresh)
+
+
+def stamp_checkpoint(pen: Pen, folder: Path, anchors: Sequence[Anchor], now: str) -> Stamped:
+    """Submit the newest checkpoint where that was not done, and whatever waits to be tried again.
+
+    `folder` is the league's. Nothing here ends a tick: what fails is kept in
+    the queue with its reason.
+    """
+    done = Stamped()
+    sizes = pen.store.checkpoint_sizes()
+    if not anchors or not sizes:
+        return done
+    queue = Queue(folder / QUEUE_NAME)
+    _queue_newest(pen, folder, sizes[-1], anchors, queue, now)
+    by_name = {anchor.name: anchor for anchor in anchors}
+    for item in queue.due(now):
+        anchor = by_name.get(item.anchor)
+        size = _size_of(folder, item.digest)
+        if anchor is None or size is None:
+            queue.done(item)
+            continue
+        _try(pen, folder, anchor, size, item, queue, now, done)
+    done.waiting = len(queue.items)
+    return done
+
+
+def kept_stamps(folder: Path) -> Iterator[Stamp]:
+    """Every piece of evidence that is kept, by size and name; pending ones only while they are."""
+    for size in _sizes(folder):
+        for path in sorted((folder / STAMPS / str(size)).iterdir()):
+            if path.name == LIST_NAME or not path.name.startswith(f"{LIST_NAME}."):
+                continue
+            pending = path.name.endswith(PENDING_SUFFIX)
+            name = path.name.removeprefix(f"{LIST_NAME}.").removesuffix(PENDING_SUFFIX)
+            stem, _, end = name.rpartition(".")
+            anchor = stem if stem else "opentimestamps" if end == "ots" else end
+            yield Stamp(anchor, size, PENDING if pending else COMPLETE, path)
+
+
+def evidence_name(evidence: Evidence) -> str:
+    """The file name of evidence beside its list: `list.txt.ots`, `list.txt.NAME.tsr`, …"""
+    end = _ENDS.get(evidence.media, ".json")
+    stem = LIST_NAME if evidence.anchor == "opentimestamps" else f"{LIST_NAME}.{evidence.anchor}"
+    return f"{stem}{end}{PENDING_SUFFIX if evidence.state == PENDING else ''}"
+
+
+def _queue_newest(
+    pen: Pen, folder: Path, size: int, anchors: Sequence[Anchor], queue: Queue, now: str
+) -> None:
+    """Write the list of the newest checkpoint once, and queue it for every anchor."""
+    path = folder / STAMPS / str(size) / LIST_NAME
+    if not path.is_file():
+        name = pen.key.verifier.name
+        league = name.split("/")[-2] if name.count("/") > 1 else "league"
+        with (pen.store.folder / BOOK_NAME).open("rb") as stream:
+            stamped = list_book(stream, f"api/v1/{league}/{BOOK_NAME}", name, size)
+        write_synced(path, stamped.data())
+    have = {(stamp.anchor, stamp.state) for stamp in kept_stamps(folder) if stamp.size == size}
+    for anchor in anchors:
+        if not {(anchor.name, COMPLETE), (anchor.name, PENDING)} & have:
+            queue.add(anchor.name, digest(path.read_bytes()), SUBMIT, now)
+
+
+def _submitted(pen: Pen, folder: Path, anchor: Anchor, size: int) -> bytes:
+    """What an anchor is given: a witness the signed checkpoint itself, every other the list."""
+    if isinstance(anchor, Witnesses):
+        return pen.store.checkpoints()[size]
+    return _list_bytes(folder, size)
+
+
+def _try(
+    pen: Pen,
+    folder: Path,
+    anchor: Anchor,
+    size: int,
+    item: Item,
+    queue: Queue,
+    now: str,
+    done: Stamped,
+) -> None:
+    try:
+        if item.task == SUBMIT:
+            evidence = anchor.submit(_submitted(pen, folder, anchor, size))
+            done.submitted += 1
+        else:
+            evidence = anchor.upgrade(_pending(folder, anchor.name, size))
+    except Exception as error:  # a far side that breaks is tried again, and ends no tick
+        said = str(error) if isinstance(error, BeforehandError) else type(error).__name__
+        queue.failed(item, now, said)
+        done.problems.append(f"anchor {anchor.name} over {size} lines: {said}")
+        return
+    _keep(folder, size, evidence)
+    if evidence.state == COMPLETE:
+        done.completed += 1
+        queue.done(item)
+    elif item.task == SUBMIT:
+        queue.done(item)
+        queue.failed(queue.add(anchor.name, item.digest, UPGRADE, now), now, "a promise yet")
+    else:
+        queue.failed(item, now, "a promise yet")
+
+
+def _keep(folder: Path, size: int, evidence: Evidence) -> None:
+    """Keep evidence beside its list; a complete one takes the place of its promise."""
+    place = folder / STAMPS / str(size)
+    path = place / evidence_name(evidence)
+    write_synced(path, evidence.data)
+    if evidence.state == COMPLETE:
+        path.with_name(path.name + PENDING_SUFFIX).unlink(missing_ok=True)
+
+
+def _pending(folder: Path, anchor: str, size: int) -> Evidence:
+    for stamp in kept_stamps(folder):
+        if (stamp.anchor, stamp.size, stamp.state) == (anchor, size, PENDING):
+            media = next(
+                (
+                    media
+                    for media, end in _ENDS.items()
+                    if f"{end}{PENDING_SUFFIX}" in stamp.path.name
+                ),
+                "application/json",
+            )
+            return Evidence(anchor, PENDING, stamp.data(), media)
+    raise FormatError(f"no promise of {anchor} over {size} lines is kept")
+
+
+def _sizes(folder: Path) -> list[int]:
+    place = folder / STAMPS
+    names = [path.name for path in place.iterdir() if path.is_dir()] if place.is_dir() else []
+    return sorted(int(name) for name in names if name.isascii() and name.isdigit())
+
+
+def _size_of(folder: Path, sha256: str) -> int | None:
+    """The checkpoint size whose list has this hash, the newest first."""
+    for size in reversed(_sizes(folder)):
+        if digest(_list_bytes(folder, size)) == sha256:
+            return size
+    return None
+
+
+def _list_bytes(folder: Path, size: int) -> bytes:
+    path = folder / STAMPS / str(size) / LIST_NAME
+    if path.stat().st_size > MAX_LIST_BYTES:
+        raise FormatError(f"{path} is over {MAX_LIST_BYTES} bytes")
+    return path.read_bytes()
