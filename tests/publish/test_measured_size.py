@@ -17,7 +17,8 @@ from scipy import stats
 from beforehand.book.reader import BookReader
 from beforehand.cli.replay import replay
 from beforehand.publish.fold import fold_book
-from beforehand.publish.leaderboard import build_board, loss
+from beforehand.publish.gains import loss
+from beforehand.publish.leaderboard import build_board
 from beforehand.publish.rows import build_rows
 from beforehand.scoring.exact import Grid
 

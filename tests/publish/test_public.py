@@ -14,6 +14,7 @@ import pytest
 
 from beforehand.book.reader import BookReader
 from beforehand.errors import RuleError
+from beforehand.publish.attempts_table import ATTEMPT_COLUMNS
 from beforehand.publish.public import FILES, write_data
 from beforehand.publish.tables import COLUMNS
 from beforehand.records.codec import digest
@@ -47,6 +48,17 @@ COLUMN_NAMES = [
     "brier",
     "others_brier",
     "gain",
+    "gain_on_crowd",
+    "slot",
+    "cohort",
+    "attempt",
+    "attempts",
+    "members",
+    "bid",
+    "ask",
+    "leak",
+    "moved",
+    "lookup",
 ]
 
 
@@ -54,11 +66,13 @@ def test_the_files_of_the_public_folder_are_frozen(small: Published) -> None:
     body = re.compile(r"api/v1/small/bodies/([0-9a-f]{2})/(\1[0-9a-f]{62})")
     plain = sorted(name for name in small.files if not body.fullmatch(name))
     assert plain == [
+        "api/v1/conform.pyz",
         "api/v1/leagues.json",
         "api/v1/manifest.json",
         "api/v1/recount.py",
         "api/v1/schema/declaration.schema.json",
         "api/v1/schema/lines.schema.json",
+        "api/v1/small/attempts.csv",
         "api/v1/small/book.jsonl",
         "api/v1/small/checkpoint",
         "api/v1/small/checkpoints/10",
@@ -103,8 +117,10 @@ def test_csv_parquet_and_sqlite_hold_the_same_cells(small: Published) -> None:
     stored = base.execute("SELECT * FROM forecasts ORDER BY rowid").fetchall()
     for other in (frame.rows(), stored):
         assert [["" if v is None else str(v) for v in row] for row in other] == rows
-    names = [row[0] for row in base.execute("SELECT name FROM dictionary")]
-    assert names == COLUMN_NAMES
+    said = "SELECT name FROM dictionary WHERE table_name = ?"
+    for table, columns in (("forecasts", COLUMNS), ("attempts", ATTEMPT_COLUMNS)):
+        names = [row[0] for row in base.execute(said, (table,))]
+        assert names == [column.name for column in columns]
 
 
 def test_each_row_names_a_line_and_a_cell_that_say_the_same(small: Published) -> None:

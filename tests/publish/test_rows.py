@@ -51,7 +51,15 @@ def test_every_status_is_in_the_dictionary() -> None:
         ("eve", 63, "not_on_roster"),
         ("bob", 64, "late"),
     }
-    elsewhere = {"open", "uncounted_run", "after_outcome", "not_asked"}
+    elsewhere = {
+        "open",
+        "uncounted_run",
+        "after_outcome",
+        "not_asked",
+        "stale",
+        "pending",
+        "sealed",
+    }
     assert {status for _, _, status in said} | elsewhere == set(STATUSES)
 
 

@@ -12,11 +12,11 @@ from beforehand.records.codec import BOOKKEEPING, decode_json
 from beforehand.records.declaration import Declaration
 from beforehand.records.forecast import Answer, Cell
 from beforehand.records.kinds import decode
-from beforehand.records.league import League, Segment
+from beforehand.records.league import KeyChange, League, Segment
 from beforehand.records.question import Question
 from beforehand.records.record import Record, Unknown
 from beforehand.records.resolution import Correction, Resolution
-from beforehand.records.run import Roster, Run
+from beforehand.records.run import Ask, Close, Roster, Run
 from beforehand.records.snapshot import Quote, Snapshot
 
 ReadBody = Callable[[str], bytes | None]
@@ -38,10 +38,16 @@ class Settled:
 
 @dataclass
 class LeagueFold:
-    """A league as its book tells it. Dicts keep the order of the book."""
+    """A league as its book tells it. Dicts keep the order of the book.
+
+    `runs`, `closes` and `ends` are by run: what began, how it ended, and the
+    line of the prices that were read again at its end. `replies` gives the
+    first answer line of an ask line. `key` is the one in force at the end.
+    """
 
     league: League
     declaration: Declaration
+    key: str = ""
     lines: int = 0
     last_at: str = ""
     segments: dict[str, Segment] = field(default_factory=dict)
@@ -49,16 +55,32 @@ class LeagueFold:
     rosters: dict[int, Roster] = field(default_factory=dict)
     runs: dict[str, tuple[int, Run]] = field(default_factory=dict)
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
+    ends: dict[str, int] = field(default_factory=dict)
+    asks: dict[int, Ask] = field(default_factory=dict)
+    replies: dict[int, int] = field(default_factory=dict)
     answers: list[tuple[int, Answer, tuple[Cell, ...] | None]] = field(default_factory=list)
+    closes: dict[str, tuple[int, Close]] = field(default_factory=dict)
     settled: dict[str, Settled] = field(default_factory=dict)
+    renewed: dict[str, dict[str, Quote]] = field(default_factory=dict)
+    asked: set[tuple[str, str]] = field(default_factory=set)
 
     def roster_of(self, run: str) -> Roster:
         """The roster that a run names."""
         return self.rosters[self.runs[run][1].roster_line]
 
     def quotes_of(self, run: str) -> dict[str, Quote]:
-        """The quotes of a run's snapshot, by question."""
-        return {quote.question: quote for quote in self.snapshots[self.snapshot_line(run)].quotes}
+        """The quotes at a run's start, by question: its snapshot's, or newer ones it sealed.
+
+        A run that was interrupted before its first asks reads prices anew; what
+        it sealed after a question's first ask does not become its price.
+        """
+        first = {quote.question: quote for quote in self.snapshots[self.snapshot_line(run)].quotes}
+        return first | self.renewed.get(run, {})
+
+    def end_quotes_of(self, run: str) -> dict[str, Quote]:
+        """The quotes that were read when a run ended, by question; none where none were."""
+        line = self.ends.get(run)
+        return {} if line is None else {q.question: q for q in self.snapshots[line].quotes}
 
     def snapshot_line(self, run: str) -> int:
         """The line of a run's snapshot."""
@@ -66,7 +88,10 @@ class LeagueFold:
 
     def questions_of(self, run: str) -> dict[str, tuple[int, Question]]:
         """The questions that a run asked, by id."""
-        first, last = self.runs[run][1].question_lines
+        record = self.runs[run][1]
+        if record.questions is not None:
+            return {name: self.questions[name] for name in record.questions}
+        first, last = record.question_lines or (1, 0)
         return {name: held for name, held in self.questions.items() if first <= held[0] <= last}
 
 
@@ -100,7 +125,7 @@ def _begin(record: Record | Unknown, read_body: ReadBody) -> LeagueFold:
     data = read_body(record.declaration_sha256)
     if data is None:
         raise FormatError("the declaration is not among the bodies")
-    return LeagueFold(record, Declaration.parse(data, "declaration"))
+    return LeagueFold(record, Declaration.parse(data, "declaration"), record.key)
 
 
 def _take(fold: LeagueFold, n: int, record: Record | Unknown, read_body: ReadBody) -> None:
@@ -116,13 +141,25 @@ def _take(fold: LeagueFold, n: int, record: Record | Unknown, read_body: ReadBod
             fold.rosters[n] = record
         case Snapshot():
             fold.snapshots[n] = record
+            if record.moment == "end":
+                fold.ends.setdefault(record.run, n)
+            elif record.run in fold.runs:
+                _renew(fold, record)
         case Run():
-            if record.roster_line not in fold.rosters or record.snapshot_line not in fold.snapshots:
-                raise FormatError("the run names a roster or snapshot that is not there")
+            _check_run(fold, record)
             fold.runs.setdefault(record.run, (n, record))
+        case Ask():
+            _check_ask(fold, record)
+            fold.asks[n] = record
+            fold.asked |= {(record.run, str(name)) for name in record.questions}
+        case KeyChange():
+            fold.key = record.key
+        case Close():
+            fold.closes.setdefault(record.run, (n, record))
         case Answer():
-            if record.run not in fold.runs:
-                raise FormatError(f"the run {record.run!r:.80} is not in the book before this line")
+            _check_answer(fold, record)
+            if record.ask_line is not None:
+                fold.replies.setdefault(record.ask_line, n)
             cells = _cells_of(record, read_body)
             for cell in cells or ():
                 if cell.question not in fold.questions:
@@ -142,6 +179,14 @@ def _take(fold: LeagueFold, n: int, record: Record | Unknown, read_body: ReadBod
             pass
 
 
+def _renew(fold: LeagueFold, record: Snapshot) -> None:
+    """Newer prices of a run, for the questions that nobody was asked yet."""
+    held = fold.renewed.setdefault(record.run, {})
+    for quote in record.quotes:
+        if (record.run, quote.question) not in fold.asked:
+            held[quote.question] = quote
+
+
 def _correct(fold: LeagueFold, n: int, record: Correction) -> None:
     """A correction with an outcome takes the place of the resolutions it names."""
     if record.outcome is None:
@@ -155,6 +200,41 @@ def _correct(fold: LeagueFold, n: int, record: Correction) -> None:
         raise FormatError("the correction names no line with an outcome")
     for question, settled in named:
         fold.settled[question] = replace(settled, line=n, outcome=record.outcome)
+
+
+def _check_run(fold: LeagueFold, run: Run) -> None:
+    """A run has its own roster and its own prices: never another run's, nor those of an end."""
+    roster, snapshot = fold.rosters.get(run.roster_line), fold.snapshots.get(run.snapshot_line)
+    if roster is None or snapshot is None:
+        raise FormatError("the run names a roster or snapshot that is not there")
+    if roster.run != run.run or snapshot.run != run.run:
+        raise FormatError("the run names the roster or snapshot of another run")
+    if snapshot.moment == "end":
+        raise FormatError("the run names a snapshot of a run's end as that of its start")
+    for name in run.questions or ():
+        if name not in fold.questions:
+            raise FormatError(f"the question {name!r:.80} is not in the book")
+
+
+def _check_ask(fold: LeagueFold, ask: Ask) -> None:
+    if ask.run not in fold.runs:
+        raise FormatError(f"the run {ask.run!r:.80} is not in the book before this line")
+    asked = fold.questions_of(ask.run)
+    for name in ask.questions:
+        if name not in asked:
+            raise FormatError(f"the question {name!r:.80} is not one of the run's")
+
+
+def _check_answer(fold: LeagueFold, answer: Answer) -> None:
+    if answer.run not in fold.runs:
+        raise FormatError(f"the run {answer.run!r:.80} is not in the book before this line")
+    if answer.ask_line is None:
+        return
+    ask = fold.asks.get(answer.ask_line)
+    if ask is None:
+        raise FormatError(f"there is no ask on line {answer.ask_line} before this answer")
+    if (ask.run, ask.forecaster) != (answer.run, answer.forecaster):
+        raise FormatError(f"the ask on line {answer.ask_line} was of another run or forecaster")
 
 
 def _check_roster(fold: LeagueFold, roster: Roster) -> None:

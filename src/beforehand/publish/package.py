@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from beforehand.publish.attempts_table import ATTEMPT_COLUMNS
 from beforehand.publish.fold import LeagueFold
-from beforehand.publish.tables import COLUMNS
+from beforehand.publish.tables import COLUMNS, Column
 from beforehand.records.codec import digest
 
 LICENCES = {
@@ -27,14 +29,6 @@ def data_package(fold: LeagueFold, base: Path) -> dict[str, Any]:
     declared = fold.declaration
     title, path = LICENCES.get(declared.licence, (declared.licence, ""))
     licence = {"name": declared.licence, "title": title, **({"path": path} if path else {})}
-    table = {
-        "fields": [
-            {"name": column.name, "type": column.type, "description": column.meaning}
-            for column in COLUMNS
-        ],
-        "missingValues": [""],
-        "primaryKey": ["run", "forecaster", "question", "line"],
-    }
     return {
         "profile": "data-package",
         "name": re.sub(r"[^a-z0-9._-]", "-", fold.league.league.lower()),
@@ -43,17 +37,32 @@ def data_package(fold: LeagueFold, base: Path) -> dict[str, Any]:
         "licenses": [licence],
         "attribution": declared.attribution,
         "resources": [
-            {
-                **_resource(base, "forecasts.csv", "csv", "text/csv"),
-                "profile": "tabular-data-resource",
-                "encoding": "utf-8",
-                "schema": table,
-            },
+            _table(base, "forecasts.csv", COLUMNS, ["run", "forecaster", "question", "line"]),
+            _table(base, "attempts.csv", ATTEMPT_COLUMNS, ["ask_line", "answer_line"]),
             _resource(base, "forecasts.parquet", "parquet", "application/vnd.apache.parquet"),
             _resource(base, "leaderboard.json", "json", "application/json"),
             _resource(base, "league.sqlite", "sqlite", "application/vnd.sqlite3"),
             _resource(base, "book.jsonl", "jsonl", "application/jsonl"),
         ],
+    }
+
+
+def _table(
+    base: Path, name: str, columns: Sequence[Column[Any]], key: Sequence[str]
+) -> dict[str, Any]:
+    """A CSV file with its data dictionary (Table Schema)."""
+    return {
+        **_resource(base, name, "csv", "text/csv"),
+        "profile": "tabular-data-resource",
+        "encoding": "utf-8",
+        "schema": {
+            "fields": [
+                {"name": column.name, "type": column.type, "description": column.meaning}
+                for column in columns
+            ],
+            "missingValues": [""],
+            "primaryKey": list(key),
+        },
     }
 
 

@@ -20,13 +20,18 @@ from beforehand.book.reader import BOOK_NAME, BookReader
 from beforehand.book.tiles import tile_files
 from beforehand.clock import instant_key
 from beforehand.errors import RuleError
+from beforehand.publish.attempts import Attempt
+from beforehand.publish.attempts_table import ATTEMPT_COLUMNS, attempt_rows
 from beforehand.publish.checkers import build_recount, build_verify
+from beforehand.publish.conformance.pyz import build_pyz
+from beforehand.publish.database import sqlite_tables, write_sqlite
 from beforehand.publish.fold import LeagueFold, fold_book
-from beforehand.publish.leaderboard import build_board
+from beforehand.publish.leaderboard import score_league
 from beforehand.publish.package import data_package
 from beforehand.publish.parquet import write_parquet
-from beforehand.publish.rows import Row, build_rows
-from beforehand.publish.tables import forecasts_csv, sqlite_tables, table_rows, write_sqlite
+from beforehand.publish.rows import Row
+from beforehand.publish.stamps import STAMPS_NAME, cosigned, publish_stamps
+from beforehand.publish.tables import COLUMNS, table_csv, table_rows
 from beforehand.records.codec import decode_json, digest
 from beforehand.records.declaration import declaration_schema
 from beforehand.records.kinds import line_schemas
@@ -38,8 +43,12 @@ FILES = (
     ("checkpoint", "the last signed tree head"),
     ("forecasts.csv", "one row a forecast, every column in the data dictionary"),
     ("forecasts.parquet", "the same table as Parquet"),
+    ("attempts.csv", "one row a call to a model, retries and failures too, with its cost"),
     ("leaderboard.json", "the board, every number as decimal text"),
-    ("league.sqlite", "forecasts, questions, resolutions and board as SQLite"),
+    (
+        "league.sqlite",
+        "every table as SQLite: forecasts, attempts, questions, outcomes, board, runs, costs",
+    ),
     ("datapackage.json", "Frictionless data package: the data dictionary and the licence"),
 )
 
@@ -52,13 +61,14 @@ def _silent(step: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Publication:
-    """What was published: the fold, its rows and board, and the checkpoint it ends at."""
+    """What was published: the fold, what was computed from it, and the checkpoint it ends at."""
 
     fold: LeagueFold
     rows: list[Row]
     board: dict[str, Any]
     checkpoint: Checkpoint
     book_sha256: str
+    attempts: list[Attempt]
 
 
 def write_data(
@@ -86,16 +96,20 @@ def write_data(
     due = _due_bodies(lines, as_of)
     progress("fold", 0, 1)
     fold = fold_book(lines, read_due)
-    rows = build_rows(fold)
-    board = build_board(fold, rows)
+    scores = score_league(fold)
     base = public / API / fold.league.league
+    stamps = reader.folder.parent / STAMPS_NAME
+    notes = {size: cosigned(stamps, size, note) for size, note in notes.items()}
     _write_book(reader, lines, notes, due, base, progress)
+    publish_stamps(stamps, base, len(lines))
     progress("tables", 0, 1)
-    cells = table_rows(rows, Grid.of(fold.declaration.grid))
-    _put(base / "forecasts.csv", forecasts_csv(cells))
+    grid = Grid.of(fold.declaration.grid)
+    cells, attempts = table_rows(scores.rows, grid), attempt_rows(scores.attempts, grid)
+    _put(base / "forecasts.csv", table_csv(COLUMNS, cells))
+    _put(base / "attempts.csv", table_csv(ATTEMPT_COLUMNS, attempts))
     write_parquet(cells, base / "forecasts.parquet")
-    write_sqlite(sqlite_tables(cells, board, fold), base / "league.sqlite")
-    _put(base / "leaderboard.json", _json(board))
+    write_sqlite(sqlite_tables(cells, attempts, scores.board, fold), base / "league.sqlite")
+    _put(base / "leaderboard.json", _json(scores.board))
     if licence is not None:
         _put(base / "LICENSE.txt", licence)
     _put(base / "datapackage.json", _json(data_package(fold, base)))
@@ -103,22 +117,27 @@ def write_data(
     _put(public / API / "schema" / "declaration.schema.json", _json(declaration_schema()))
     _put(public / CHECKER_PATH, build_verify())
     _put(public / API / "recount.py", build_recount())
+    _put(public / API / "conform.pyz", build_pyz())
     book_sha256 = digest(b"".join(raw + b"\n" for raw in lines))
-    return Publication(fold, rows, board, checkpoint, book_sha256)
+    return Publication(fold, scores.rows, scores.board, checkpoint, book_sha256, scores.attempts)
 
 
 def _due_bodies(lines: Sequence[bytes], as_of: str) -> dict[str, str]:
     """The kind of line naming each body that is public at `as_of`, by its hash."""
     moment = instant_key(as_of)
     due: dict[str, str] = {}
-    erased = set()
+    erased, revealed, kinds = set(), set(), {}
     for raw in lines:
         value = decode_json(raw)
         for body in value.get("bodies", ()):
+            kinds[body["sha256"]] = value["kind"]
             if body.get("due") and instant_key(body["due"]) <= moment:
                 due[body["sha256"]] = value["kind"]
         if value["kind"] == "erased":
             erased.add(value["body_sha256"])
+        elif value["kind"] == "revealed":
+            revealed.add(value["body_sha256"])
+    due |= {sha256: kinds[sha256] for sha256 in revealed}
     for sha256 in erased:
         due.pop(sha256, None)
     return due
@@ -158,7 +177,7 @@ def seal_public(
             "league": publication.fold.league.league,
             "path": f"{API}/{publication.fold.league.league}",
             "origin": publication.fold.league.origin,
-            "key": publication.fold.league.key,
+            "key": publication.fold.key,
             "lines": publication.checkpoint.size,
             "root": publication.checkpoint.root.hex(),
             "book_sha256": publication.book_sha256,

@@ -29,10 +29,12 @@ from beforehand.book.chain import cut_pieces
 from beforehand.book.folder import DirectoryFolder, Folder, read_file
 from beforehand.book.manifest import MANIFEST_PATH, MAX_MANIFEST_BYTES, read_manifest
 from beforehand.errors import BeforehandError, FormatError
+from beforehand.publish.attempts_table import ATTEMPT_COLUMNS, attempt_rows
+from beforehand.publish.database import Tables, sqlite_tables, table_sql
 from beforehand.publish.fold import fold_book
-from beforehand.publish.leaderboard import PLACES, build_board
-from beforehand.publish.rows import build_rows
-from beforehand.publish.tables import COLUMNS, sqlite_tables, table_rows, table_sql
+from beforehand.publish.gains import PLACES
+from beforehand.publish.leaderboard import score_league
+from beforehand.publish.tables import COLUMNS, Column, table_rows
 from beforehand.records.codec import decode_json
 from beforehand.scoring.exact import Grid
 
@@ -102,21 +104,21 @@ def recount_folder(folder: Folder) -> dict[str, Recount]:
 
 
 def recount_league(folder: Folder, base: str, lines: int) -> Recount:
-    """Recount one league: leaderboard.json, forecasts.csv and league.sqlite."""
+    """Recount one league: leaderboard.json, forecasts.csv, attempts.csv and league.sqlite."""
 
     def read_body(sha256: str) -> bytes | None:
         path = f"{base}/{body_path(sha256)}"
         return read_file(folder, path, MAX_BODY_BYTES) if folder.has(path) else None
 
     fold = fold_book(read_lines(folder, f"{base}/book.jsonl", lines), read_body)
-    rows = build_rows(fold)
-    board = build_board(fold, rows)
-    cells = table_rows(rows, Grid.of(fold.declaration.grid))
+    scores, grid = score_league(fold), Grid.of(fold.declaration.grid)
+    cells, attempts = table_rows(scores.rows, grid), attempt_rows(scores.attempts, grid)
     result = Recount()
     name = f"{base}/leaderboard.json"
-    _compare_tree(result, name, decode_json(read_file(folder, name, MAX_TABLE_BYTES)), board)
-    _compare_csv(result, folder, f"{base}/forecasts.csv", cells)
-    tables = sqlite_tables(cells, board, fold)
+    _compare_tree(result, name, decode_json(read_file(folder, name, MAX_TABLE_BYTES)), scores.board)
+    _compare_csv(result, folder, f"{base}/forecasts.csv", COLUMNS, cells)
+    _compare_csv(result, folder, f"{base}/attempts.csv", ATTEMPT_COLUMNS, attempts)
+    tables = sqlite_tables(cells, attempts, scores.board, fold)
     _compare_sqlite(result, folder, f"{base}/league.sqlite", tables)
     return result
 
@@ -142,10 +144,16 @@ def _compare_tree(
         result.compare(place, published, own, rounded=rounded)
 
 
-def _compare_csv(result: Recount, folder: Folder, name: str, cells: list[tuple[Any, ...]]) -> None:
+def _compare_csv(
+    result: Recount,
+    folder: Folder,
+    name: str,
+    columns: Sequence[Column[Any]],
+    cells: list[tuple[Any, ...]],
+) -> None:
     text = read_file(folder, name, MAX_TABLE_BYTES).decode("utf-8")
     published = list(csv.reader(io.StringIO(text, newline="")))
-    header = [column.name for column in COLUMNS]
+    header = [column.name for column in columns]
     if not published or published[0] != header:
         raise FormatError(f"{name}: its header is not that of the data dictionary")
     as_text = [["" if value is None else str(value) for value in row] for row in cells]
@@ -156,7 +164,7 @@ def _compare_sqlite(
     result: Recount,
     folder: Folder,
     name: str,
-    tables: dict[str, tuple[str, list[tuple[Any, ...]]]],
+    tables: Tables,
 ) -> None:
     """Every table, cell by cell in the order it was written; no other table stands beside them."""
     data = read_file(folder, name, MAX_TABLE_BYTES)

@@ -20,6 +20,7 @@ import beforehand
 from beforehand.book.folder import DirectoryFolder, Folder, hash_file, read_file
 from beforehand.book.manifest import MANIFEST_PATH, MAX_MANIFEST_BYTES, read_manifest
 from beforehand.errors import FormatError, IntegrityError, RuleError
+from beforehand.publish.code import code_content
 from beforehand.publish.recount import read_lines
 from beforehand.records.codec import decode_json, digest
 
@@ -47,6 +48,7 @@ def build_release(public: Path, out: Path, name: str) -> Path:
             "format": RELEASE_FORMAT,
             "release": name,
             "made_with": f"beforehand {beforehand.__version__}",
+            "code": code_content(),
             "as_of": manifest["as_of"],
             "manifest_sha256": digest(manifest_bytes),
             "zip": {"path": f"{name}.zip", "bytes": size, "sha256": hashed},

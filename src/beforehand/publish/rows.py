@@ -1,33 +1,43 @@
-"""One row a forecast: it counts, or it says why not. The one place where that is decided."""
+"""One row a forecast: it counts, or it says why not.
+
+`counting.py` decides; here what was decided is joined to the question, its
+crowd and its outcome. Whoever is asked has one row a run and question,
+however many attempts that took: each attempt stands in `attempts.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from datetime import timedelta
 from fractions import Fraction
 
 from beforehand.clock import instant_key
-from beforehand.publish.fold import LeagueFold, Settled
-from beforehand.records.forecast import Answer, Cell, Missing, Stated
+from beforehand.publish.counting import JudgedRun, Said, answers_by_run, closing_of
+from beforehand.publish.crowd import PriceMove
+from beforehand.publish.derived import Derived, base_rate_of, derived_of, questions_counted
+from beforehand.publish.fold import LeagueFold
+from beforehand.publish.rules import Rules
 from beforehand.records.question import Question
-from beforehand.records.run import Roster
-from beforehand.records.shape import decimal_text
-from beforehand.records.snapshot import Quote
 from beforehand.scoring.exact import Grid, decimal_places, mean, median
 
 STATUSES = {
     "counted": "the question is resolved yes or no and the forecast counts",
     "open": "the book holds no outcome of the question",
+    "stale": "no outcome the declared days after the question's end; a later one reopens it",
     "void": "the question was resolved to neither yes nor no: it scores nobody",
     "missing": "the forecaster stated no probability; `why` holds the reason",
+    "pending": "asked, and the run still waits for an answer",
+    "sealed": "answered; the answer is withheld until it is due",
     "after_outcome": "the answer was sealed after the question's outcome",
-    "late": "the answer was sealed after the run's deadline",
+    "late": "the answer was sealed after the deadline, or came after it or the question's end",
     "not_counted": "another answer of this forecaster counts by the declared rule",
     "not_on_roster": "the run's roster does not expect this forecaster",
-    "not_asked": "the run did not ask this question",
+    "not_asked": "the run did not ask this question, or not of this forecaster",
     "uncounted_run": "the run was declared as not counted",
 }
+# Statuses of a forecast that was stated in time, whatever became of the question.
+IN = ("counted", "open", "stale", "void")
 
 
 @dataclass(frozen=True)
@@ -37,11 +47,17 @@ class Row:
     `line` is the book line it stands in, `cell` its place there from 0. A
     derived forecast has no cell: `line` is the snapshot or the run it was
     computed from. `p` is the text as given, `units` the grid point that is
-    scored; `crowd_units` the market's price in the run's snapshot. On the same
-    event there are `others_n` stated forecasts of everybody else:
-    `others_units` is their median, `others_loss` the mean of their losses in
-    squared grid steps, None while there is no outcome. `sealed_at` is the
-    time of the line, and empty where a value was computed from many.
+    scored; `crowd_units` the market's price in the run's snapshot, the middle
+    of `bid` and `ask` where it has two sides. On the same event there are
+    `others_n` stated forecasts of everybody else: `others_units` is their
+    median, `others_loss` the mean of their losses in squared grid steps, None
+    while there is no outcome. `sealed_at` is the time of the line, and empty
+    where a value was computed from many.
+
+    `attempt` is the one of `attempts` that this row is, 0 where nobody was
+    asked; `members` how many a pool is of. Of the flags, `leak` says that a
+    blind answer gave the price away (for a pool: that a member's did), `moved`
+    and `lookup` what the price did until the run's end; None is not known.
     """
 
     run: str
@@ -66,6 +82,16 @@ class Row:
     resolved_on: str
     status: str
     why: str
+    slot: str = ""
+    cohort: str = ""
+    attempt: int = 0
+    attempts: int = 0
+    members: int | None = None
+    bid: str = ""
+    ask: str = ""
+    leak: bool | None = None
+    moved: bool | None = None
+    lookup: bool | None = None
 
     @property
     def happened(self) -> bool:
@@ -73,202 +99,162 @@ class Row:
         return self.outcome == "yes"
 
 
-def build_rows(fold: LeagueFold) -> list[Row]:
+def judge_runs(fold: LeagueFold) -> list[JudgedRun]:
+    """Every run of a league with everything said in it judged, in the order of the book."""
+    rules, held = Rules.of(fold.declaration), answers_by_run(fold)
+    return [JudgedRun(fold, run, held[run], rules) for run in fold.runs]
+
+
+def build_rows(fold: LeagueFold, runs: Sequence[JudgedRun] | None = None) -> list[Row]:
     """Every forecast of the league in the order of runs, questions and forecasters."""
-    grid = Grid.of(fold.declaration.grid)
+    judged = judge_runs(fold) if runs is None else runs
+    base_rate = base_rate_of(fold, questions_counted(judged))
     rows: list[Row] = []
-    for run in fold.runs:
-        rows += _RunRows(fold, run, grid).build()
+    for run in judged:
+        rows += _RunRows(run).build(base_rate)
     return rows
 
 
 class _RunRows:
     """The rows of one run: stated ones from its answers, derived ones from those."""
 
-    def __init__(self, fold: LeagueFold, run: str, grid: Grid) -> None:
-        self.fold, self.run, self.grid = fold, run, grid
-        self.line, self.record = fold.runs[run]
-        self.questions = fold.questions_of(run)
-        self.crowds = self._crowds(fold.quotes_of(run))
-        self.entry = {seat.forecaster: seat.entry for seat in fold.roster_of(run).seats}
-        self.stated: dict[str, list[tuple[str, Fraction]]] = {name: [] for name in self.questions}
+    def __init__(self, run: JudgedRun) -> None:
+        self.run, self.fold, self.grid = run, run.fold, run.rules.grid
+        self.stated: dict[str, list[tuple[str, Fraction]]] = {}
+        for said in run.said:
+            if said.status == "" and said.value is not None:
+                self.stated.setdefault(said.question, []).append((said.forecaster, said.value))
+        self.moves = run.moves()
+        self.attempts: dict[tuple[str, str], int] = {}
+        for _, ask in run.held.asks:
+            for name in ask.questions:
+                key = (name, ask.forecaster)
+                self.attempts[key] = self.attempts.get(key, 0) + 1
 
-    def build(self) -> list[Row]:
-        entries = self._entries()
-        for question, forecaster, _, status, _, forecast in entries:
-            if status == "" and isinstance(forecast, Stated):
-                self.stated[question].append((forecaster, Fraction(forecast.probability)))
-        rows = [self._stated_row(*entry) for entry in entries]
-        rows += self._derived_rows()
-        places = {name: place for place, name in enumerate(self.questions)}
+    def build(self, base_rate: Fraction | None) -> list[Row]:
+        rows = [self._stated_row(said) for said in self._one_each()]
+        rows += [self._derived_row(held) for held in derived_of(self.run, base_rate)]
+        places = {name: place for place, name in enumerate(self.run.questions)}
         rows.sort(key=lambda row: places.get(row.question, len(places)))
         return rows
 
-    def _crowds(self, quotes: Mapping[str, Quote]) -> dict[str, int]:
-        """The crowd on the grid: as the source gives it, else the middle of bid and ask."""
-        crowds = {}
-        for name, quote in quotes.items():
-            if quote.crowd is not None:
-                crowds[name] = self.grid.units(decimal_text(quote.crowd))
-            elif quote.bid is not None and quote.ask is not None:
-                middle = (decimal_text(quote.bid) + decimal_text(quote.ask)) / 2
-                crowds[name] = self.grid.units(middle)
-        return crowds
+    def _one_each(self) -> list[Said]:
+        """What was accepted, each by itself; of what was asked for, one a question."""
+        asked: dict[tuple[str, str], list[Said]] = {}
+        for said in self.run.said:
+            if said.ask_line is not None:
+                asked.setdefault((said.question, said.forecaster), []).append(said)
+        chosen = {id(_standing_of(held)) for held in asked.values()}
+        return [said for said in self.run.said if said.ask_line is None or id(said) in chosen]
 
-    def _entries(self) -> list[tuple[str, str, tuple[int, int, str], str, str, Stated | Missing]]:
-        """`(question, forecaster, place, status, p, forecast)` of every cell; status "" counts."""
-        roster = self.fold.roster_of(self.run)
-        entries = []
-        answered: set[tuple[str, str]] = set()
-        for line, answer, cells in self.fold.answers:
-            if answer.run != self.run:
-                continue
-            for place, cell in enumerate(cells or ()):
-                forecast = cell.forecast()
-                status = self._status(line, answer, cell, roster, answered)
-                if status == "":
-                    answered.add((answer.forecaster, cell.question))
-                where = (line, place, answer.at)
-                entries.append(
-                    (cell.question, answer.forecaster, where, status, cell.p or "", forecast)
-                )
-        return entries
+    def _stated_row(self, said: Said) -> Row:
+        key = (said.question, said.forecaster)
+        stated = self.stated.get(said.question, ())
+        return self._row(
+            said,
+            kind=self.run.entry.get(said.forecaster, "accepted"),
+            cell=said.cell,
+            p=said.p,
+            others=[value for name, value in stated if name != said.forecaster],
+            attempt=said.attempt,
+            attempts=self.attempts.get(key, 0),
+        )
 
-    def _status(
-        self,
-        line: int,
-        answer: Answer,
-        cell: Cell,
-        roster: Roster,
-        answered: set[tuple[str, str]],
-    ) -> str:
-        """Why a cell is out, or "": the first well-formed answer by the deadline counts."""
-        if cell.question not in self.questions:
-            return "not_asked"
-        if not self.record.counted:
-            return "uncounted_run"
-        if instant_key(answer.at) > instant_key(roster.deadline):
-            return "late"
-        settled = self.fold.settled.get(cell.question)
-        if settled is not None and _sealed_after(line, answer.at, settled):
-            return "after_outcome"
-        if isinstance(cell.forecast(), Missing):
-            return "missing"
-        if answer.forecaster not in self.entry:
-            return "not_on_roster"
-        if (answer.forecaster, cell.question) in answered:
-            return "not_counted"
-        return ""
-
-    def _stated_row(
-        self,
-        question: str,
-        forecaster: str,
-        where: tuple[int, int, str],
-        status: str,
-        p: str,
-        forecast: Stated | Missing,
-    ) -> Row:
-        stated = forecast.probability if isinstance(forecast, Stated) else None
-        others = [value for name, value in self.stated.get(question, ()) if name != forecaster]
-        why = forecast.reason if isinstance(forecast, Missing) else ""
-        kind = self.entry.get(forecaster, "accepted")
-        return self._row(question, forecaster, kind, where, p, stated, others, status, why)
+    def _derived_row(self, held: Derived) -> Row:
+        stated = self.stated.get(held.question, ())
+        text = ""
+        if held.value is not None:
+            text = decimal_places(held.value, 12).rstrip("0").rstrip(".")
+        return self._row(
+            held,
+            kind="derived",
+            cell=None,
+            p=text,
+            others=[value for _, value in stated],
+            members=held.members,
+        )
 
     def _row(
         self,
-        question: str,
-        forecaster: str,
+        held: Said | Derived,
+        *,
         kind: str,
-        where: tuple[int, int | None, str],
+        cell: int | None,
         p: str,
-        value: Decimal | Fraction | None,
         others: list[Fraction],
-        status: str,
-        why: str = "",
+        attempt: int = 0,
+        attempts: int = 0,
+        members: int | None = None,
     ) -> Row:
-        record = self.fold.questions[question][1]
-        settled = self.fold.settled.get(question)
+        record = self.fold.questions[held.question][1]
+        settled = self.fold.settled.get(held.question)
         outcome = settled.outcome if settled else None
-        if status == "":
-            status = {None: "open", "void": "void"}.get(outcome, "counted")
-        line, cell, at = where
-        centre = median(others)
+        centre, crowd = median(others), self.run.crowd(held.question)
+        move = self.moves.get(held.question, PriceMove())
         return Row(
-            run=self.run,
-            forecaster=forecaster,
+            run=self.run.run,
+            forecaster=held.forecaster,
             kind=kind,
-            question=question,
+            question=held.question,
             cluster=record.cluster,
             source=record.source,
             type=record.type,
             horizon=record.horizon,
-            line=line,
+            line=held.line,
             cell=cell,
-            sealed_at=at,
+            sealed_at=held.at,
             p=p,
-            units=None if value is None else self.grid.units(value),
-            crowd_units=self.crowds.get(question),
+            units=None if held.value is None else self.grid.units(held.value),
+            crowd_units=crowd.units if crowd else None,
             others_units=None if centre is None else self.grid.units(centre),
             others_n=len(others),
-            others_loss=self._mean_loss(others, outcome),
+            others_loss=_mean_loss(others, outcome, self.grid),
             outcome=outcome,
             resolution_line=settled.line if settled else None,
             resolved_on=settled.instant if settled else "",
-            status=status,
-            why=why,
+            status=held.status or self._end_of(record, outcome),
+            why=held.why,
+            slot=self.run.record.slot,
+            cohort=self.run.cohort,
+            attempt=attempt,
+            attempts=attempts,
+            members=members,
+            bid=crowd.bid if crowd else "",
+            ask=crowd.ask if crowd else "",
+            leak=held.leak,
+            moved=move.moved,
+            lookup=move.lookup,
         )
 
-    def _mean_loss(self, stated: list[Fraction], outcome: str | None) -> Fraction | None:
-        """The mean loss of stated probabilities, each on the grid; None while open or void."""
-        if outcome not in ("yes", "no"):
-            return None
-        grid, happened = self.grid, outcome == "yes"
-        return mean([grid.brier_units(grid.units(value), happened) for value in stated])
-
-    # ---- derived forecasters
-
-    def _derived_rows(self) -> list[Row]:
-        rows = []
-        here = (self.line, None, "")
-        snapshot = self.fold.snapshot_line(self.run)
-        there = (snapshot, None, self.fold.snapshots[snapshot].at)
-        status = "" if self.record.counted else "uncounted_run"
-        base_rate = self._base_rate()
-        for question in self.questions:
-            stated = [value for _, value in self.stated[question]]
-            crowd = self.crowds.get(question)
-            values = {
-                "crowd": None if crowd is None else self.grid.probability(crowd),
-                "median": median(stated),
-                "mean": mean(stated),
-                "always_half": Fraction(1, 2),
-                "base_rate": base_rate,
-            }
-            for name, rule in self.fold.declaration.derived.items():
-                value = values[rule]
-                if value is None:
-                    continue
-                where = there if rule == "crowd" else here
-                text = decimal_places(value, 12).rstrip("0").rstrip(".")
-                rows.append(
-                    self._row(question, name, "derived", where, text, value, stated, status)
-                )
-        return rows
-
-    def _base_rate(self) -> Fraction | None:
-        """The share of yes among this run's resolved questions: known only in hindsight."""
-        settled = (self.fold.settled.get(name) for name in self.questions)
-        outcomes = [held.outcome for held in settled if held and held.outcome != "void"]
-        return mean([int(outcome == "yes") for outcome in outcomes])
+    def _end_of(self, record: Question, outcome: str | None) -> str:
+        """What became of a question whose forecasts are in."""
+        if outcome is not None:
+            return "void" if outcome == "void" else "counted"
+        ends, days = closing_of(record), self.run.rules.stale_days
+        if ends is None or days is None or not self.fold.last_at:
+            return "open"
+        since = max(ends, instant_key(self.run.record.slot))
+        return "stale" if instant_key(self.fold.last_at) - since > timedelta(days=days) else "open"
 
 
-def _sealed_after(line: int, at: str, settled: Settled) -> bool:
-    """Whether a line comes after the outcome: in the book, or by the day or instant it happened."""
-    if line > settled.first_line:
-        return True
-    instant = settled.instant if "T" in settled.instant else f"{settled.instant}T00:00:00Z"
-    return instant_key(at) >= instant_key(instant)
+def _standing_of(held: Sequence[Said]) -> Said:
+    """Of all attempts: the one that counts, else one still awaited, else the last."""
+    for said in held:
+        if said.stands:
+            return said
+    for said in held:
+        if said.status == "pending":
+            return said
+    last = [said for said in held if said.status != "not_counted"]
+    return (last or held)[-1]
+
+
+def _mean_loss(stated: list[Fraction], outcome: str | None, grid: Grid) -> Fraction | None:
+    """The mean loss of stated probabilities, each on the grid; None while open or void."""
+    if outcome not in ("yes", "no"):
+        return None
+    happened = outcome == "yes"
+    return mean([grid.brier_units(grid.units(value), happened) for value in stated])
 
 
 def question_title(record: Question) -> str:

@@ -1,32 +1,31 @@
-"""The open tables: one row a forecast as CSV, Parquet and SQLite, and their data dictionary."""
+"""The table of forecasts, one row each, with its data dictionary."""
 
 from __future__ import annotations
 
 import csv
 import io
-import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from beforehand.publish.fold import LeagueFold
-from beforehand.publish.leaderboard import loss, paired_gain
+from beforehand.publish.gains import crowd_gain, loss, paired_gain
 from beforehand.publish.rows import STATUSES, Row
-from beforehand.records.codec import seal_text
 from beforehand.scoring.exact import Grid, decimal_places
 
 BRIER_PLACES = 8
 
 
+_Held = TypeVar("_Held")
+
+
 @dataclass(frozen=True)
-class Column:
-    """A column of the forecasts table: its name, type, meaning, and how a row fills it."""
+class Column(Generic[_Held]):
+    """A column of a table: its name, type, meaning, and how a row fills it."""
 
     name: str
     type: str
     meaning: str
-    value: Callable[[Row, Grid], Any]
+    value: Callable[[_Held, Grid], Any]
 
 
 def _on_grid(units: int | None, grid: Grid) -> str | None:
@@ -46,13 +45,23 @@ def _gain(row: Row, grid: Grid) -> str | None:
     return None if gain is None else decimal_places(gain, BRIER_PLACES)
 
 
+def _crowd_gain(row: Row, grid: Grid) -> str | None:
+    gain = crowd_gain(row, grid) if row.status == "counted" else None
+    return None if gain is None else decimal_places(gain, BRIER_PLACES)
+
+
+def flag_number(value: bool | None) -> int | None:
+    """A flag as 1 or 0, None where it is not known."""
+    return None if value is None else int(value)
+
+
 def _others_brier(row: Row, grid: Grid) -> str | None:
     if row.status != "counted" or row.others_loss is None:
         return None
     return decimal_places(row.others_loss / (grid.steps * grid.steps), BRIER_PLACES)
 
 
-COLUMNS = (
+COLUMNS: tuple[Column[Row], ...] = (
     Column("run", "string", "the run that asked", lambda r, g: r.run),
     Column("forecaster", "string", "who said it", lambda r, g: r.forecaster),
     Column("kind", "string", "asked, accepted or derived", lambda r, g: r.kind),
@@ -95,6 +104,31 @@ COLUMNS = (
            _others_brier),
     Column("gain", "string",
            "Brier of others_median minus brier: above 0 is better than their median", _gain),
+    Column("gain_on_crowd", "string",
+           "Brier of crowd minus brier: above 0 is better than the crowd's price",
+           _crowd_gain),
+    Column("slot", "string", "the instant the run stands for, UTC", lambda r, g: r.slot or None),
+    Column("cohort", "string", "ISO week of the slot, where the league has cohorts",
+           lambda r, g: r.cohort or None),
+    Column("attempt", "integer", "the attempt this is, from 1; empty where nobody was asked",
+           lambda r, g: r.attempt or None),
+    Column("attempts", "integer", "attempts made, see attempts.csv; empty where nobody was asked",
+           lambda r, g: r.attempts or None),
+    Column("members", "integer", "how many forecasts a pool is of", lambda r, g: r.members),
+    Column("bid", "string", "the bid in the run's snapshot that crowd is made of",
+           lambda r, g: r.bid or None),
+    Column("ask", "string", "the ask in the run's snapshot that crowd is made of",
+           lambda r, g: r.ask or None),
+    Column("leak", "integer",
+           "1 where a blind answer gave the hidden price away (a pool: a member's did), 0 where "
+           "none was found, empty where nobody looked",
+           lambda r, g: flag_number(r.leak)),
+    Column("moved", "integer",
+           "1 where the price moved by more than 0.10 until the run's end, empty where unknown",
+           lambda r, g: flag_number(r.moved)),
+    Column("lookup", "integer",
+           "1 where the price had left the declared band by the run's end, empty where unknown",
+           lambda r, g: flag_number(r.lookup)),
 )  # fmt: skip
 
 
@@ -103,72 +137,10 @@ def table_rows(rows: list[Row], grid: Grid) -> list[tuple[Any, ...]]:
     return [tuple(column.value(row, grid) for column in COLUMNS) for row in rows]
 
 
-def forecasts_csv(cells: list[tuple[Any, ...]]) -> bytes:
-    """The table as CSV (RFC 4180 with LF), empty where there is no value."""
+def table_csv(columns: Sequence[Column[Any]], cells: list[tuple[Any, ...]]) -> bytes:
+    """A table as CSV (RFC 4180 with LF), empty where there is no value."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.name for column in COLUMNS])
+    writer.writerow([column.name for column in columns])
     writer.writerows(cells)
     return out.getvalue().encode("utf-8")
-
-
-def sqlite_tables(
-    cells: list[tuple[Any, ...]], board: dict[str, Any], fold: LeagueFold
-) -> dict[str, tuple[str, list[tuple[Any, ...]]]]:
-    """The tables of `league.sqlite`: by name the SQL of the columns, and the rows in order."""
-    kinds = {"string": "TEXT", "integer": "INTEGER"}
-    return {
-        "forecasts": (", ".join(f'"{c.name}" {kinds[c.type]}' for c in COLUMNS), cells),
-        "questions": (
-            "question TEXT PRIMARY KEY, line INTEGER, cluster TEXT, source TEXT, type TEXT, "
-            "horizon TEXT, contract TEXT",
-            [
-                (name, line, q.cluster, q.source, q.type, q.horizon, seal_text(dict(q.contract)))
-                for name, (line, q) in fold.questions.items()
-            ],
-        ),
-        "resolutions": (
-            "question TEXT PRIMARY KEY, line INTEGER, outcome TEXT, instant TEXT",
-            [(name, s.line, s.outcome, s.instant) for name, s in fold.settled.items()],
-        ),
-        "leaderboard": (
-            "rank INTEGER, forecaster TEXT PRIMARY KEY, kind TEXT, n_counted INTEGER, "
-            "clusters INTEGER, coverage TEXT, brier TEXT, gain TEXT, gain_low TEXT, "
-            "gain_high TEXT, why_unranked TEXT",
-            [_board_row(entry) for entry in board["forecasters"]],
-        ),
-        "dictionary": (
-            "name TEXT, type TEXT, meaning TEXT",
-            [(column.name, column.type, column.meaning) for column in COLUMNS],
-        ),
-    }
-
-
-def _board_row(entry: dict[str, Any]) -> tuple[Any, ...]:
-    gain = entry["gain"]
-    return (
-        *(entry[key] for key in ("rank", "forecaster", "kind", "n_counted", "clusters")),
-        entry["coverage"],
-        entry["brier"]["mean"],
-        *(gain[key] for key in ("mean", "low", "high")),
-        entry["why_unranked"] or None,
-    )
-
-
-def table_sql(name: str, columns: str) -> str:
-    """The statement that makes a table, as SQLite keeps it."""
-    return f"CREATE TABLE {name} ({columns})"
-
-
-def write_sqlite(tables: dict[str, tuple[str, list[tuple[Any, ...]]]], path: Path) -> None:
-    """Write the tables of `sqlite_tables` as one SQLite file."""
-    base = sqlite3.connect(path)
-    try:
-        for name, (columns, rows) in tables.items():
-            base.execute(table_sql(name, columns))
-            if rows:
-                marks = ", ".join("?" * len(rows[0]))
-                base.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)  # noqa: S608
-        base.commit()
-    finally:
-        base.close()

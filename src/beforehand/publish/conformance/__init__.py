@@ -1,0 +1,1 @@
+"""How far a league keeps to the standard: its 17 requirements as checks over public files."""

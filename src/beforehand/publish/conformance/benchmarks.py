@@ -1,0 +1,129 @@
+"""Requirement 9: the coin, a sealed climatology, and a crowd price with its volume and a floor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from beforehand.publish.conformance.exhibit import Exhibit
+from beforehand.publish.conformance.result import Check, Pointer
+from beforehand.publish.conformance.said import Contract, before, listed, text
+from beforehand.publish.conformance.scores import board_place, entries
+from beforehand.records.codec import ascii_json, digest
+
+SERIES_KEYS = ("asset", "price_symbol", "symbol")
+
+
+def check_benchmarks(exhibit: Exhibit) -> Check:
+    """Requirement 9."""
+    check = Check(9)
+    if exhibit.form == "table" or exhibit.board is None:
+        check.gap(
+            "no board with benchmarks is published",
+            "publish 50 %, a sealed climatology and the crowd beside every score",
+        )
+        return check
+    rules = {
+        text(item, "rule"): item
+        for item in listed(exhibit.declared, "derived")
+        if isinstance(item, dict)
+    }
+    names = {text(entry, "forecaster") for entry in entries(exhibit)}
+    _check_coin(check, exhibit, rules, names)
+    _check_climatology(check, exhibit, rules.get("climatology"), names)
+    _check_crowd(check, exhibit, rules.get("crowd"))
+    if not check.faults:
+        check.saw(
+            "the coin and the benchmarks that apply stand on the board",
+            board_place(exhibit),
+        )
+        check.holds_since(exhibit.first_at or None)
+    return check
+
+
+def _check_coin(
+    check: Check, exhibit: Exhibit, rules: dict[str, dict[str, Any]], names: set[str]
+) -> None:
+    coin = rules.get("always_half")
+    if coin is None or text(coin, "forecaster") not in names:
+        check.fault(
+            "the uninformative 50 % is not among the published results", board_place(exhibit)
+        )
+        return
+    for row in exhibit.rows or ():
+        if row.forecaster == text(coin, "forecaster") and row.p not in ("0.5", "0.50", "0.5000"):
+            check.fault(f"the uninformative benchmark says {row.p[:20]!r}", row.place)
+            return
+
+
+def _check_climatology(
+    check: Check, exhibit: Exhibit, declared: dict[str, Any] | None, names: set[str]
+) -> None:
+    """Sealed by its hash in the declaration, over a window that ends before the first run."""
+    if declared is None and not any(_recurs(held) for held in exhibit.contracts):
+        check.gap(
+            "no climatology is sealed; each event is asked once by its venue, and no earlier event "
+            "of the same kind is named",
+            "seal a base rate where an event recurs",
+        )
+        return
+    if declared is None or text(declared, "forecaster") not in names:
+        check.fault(
+            "no climatological base rate, estimated before the season and sealed, stands beside "
+            "the scores (a base rate known in hindsight is none)",
+            board_place(exhibit),
+        )
+        return
+    table, place = exhibit.climatology, Pointer(f"{exhibit.base}/climatology.json")
+    if table is None:
+        check.fault("the climatology is declared, and its table is not published", place)
+        return
+    own = digest(ascii_json({key: value for key, value in table.items() if key != "sha256"}))
+    if text(declared, "sha256") != own:
+        check.fault("the published climatology does not hash to what the declaration sealed", place)
+    start = min((run.at for run in exhibit.runs), default="")
+    known = {}
+    for item in listed(table, "table"):
+        end = listed(item, "window")[-1:] or [text(item, "window_end")]
+        if not end[0] or (start and before(str(end[0]), start) is not True):
+            check.fault(f"a window that does not end before the season: {end[0]!r:.40}", place)
+        known[text(item, "event")] = text(item, "p")
+    for row in exhibit.rows or ():
+        if row.forecaster != text(declared, "forecaster"):
+            continue
+        contract = exhibit.contract_named(row.question)
+        wanted = known.get(contract.cluster) if contract else None
+        if wanted != row.p:
+            check.fault(
+                f"the climatology of this event is {wanted!r:.20} in the sealed table, "
+                f"{row.p[:20]!r} in the row",
+                row.place,
+            )
+    for entry in entries(exhibit):
+        if entry.get("kind") != "derived" and "skill_climatology" not in entry:
+            check.fault(
+                f"{text(entry, 'forecaster')[:60]!r} has no Brier skill score against it",
+                board_place(exhibit),
+            )
+            return
+
+
+def _recurs(contract: Contract) -> bool:
+    """Whether an event is one of a series: of a data series, or of a price."""
+    return contract.type != "market" or any(contract.fields.get(key) for key in SERIES_KEYS)
+
+
+def _check_crowd(check: Check, exhibit: Exhibit, declared: dict[str, Any] | None) -> None:
+    if declared is None:
+        check.seen.append("no prediction-market price is used as a benchmark")
+        return
+    if "min_volume" not in declared:
+        check.fault(
+            "the crowd is a benchmark, and no volume floor is declared",
+            exhibit.at_declaration(),
+        )
+    starts = {run.snapshot_line for run in exhibit.runs}
+    for n, snapshot in exhibit.snapshots.items():
+        quotes = [quote for quote in listed(snapshot, "quotes") if isinstance(quote, dict)]
+        if n in starts and any("volume" not in quote for quote in quotes):
+            check.fault("a crowd price is sealed without its traded volume", exhibit.at_line(n))
+            return

@@ -1,0 +1,168 @@
+"""Judging a league by the standard: what is read, the 17 checks, the ladder, one report.
+
+Standard library only: the same modules are published as `conform.pyz`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from beforehand.book.folder import DirectoryFolder, Folder
+from beforehand.book.manifest import MANIFEST_PATH
+from beforehand.clock import instant_key
+from beforehand.errors import FormatError
+from beforehand.publish.conformance.arrival import check_arrival, check_asks
+from beforehand.publish.conformance.benchmarks import check_benchmarks
+from beforehand.publish.conformance.book_form import read_book
+from beforehand.publish.conformance.change import check_segments
+from beforehand.publish.conformance.claims import claims_of
+from beforehand.publish.conformance.consensus import check_consensus, check_diagnostics
+from beforehand.publish.conformance.events import check_contracts
+from beforehand.publish.conformance.exhibit import Exhibit
+from beforehand.publish.conformance.folder_form import read_folder
+from beforehand.publish.conformance.open_data import check_open
+from beforehand.publish.conformance.outside import Judge, check_anchors
+from beforehand.publish.conformance.pooling import check_common_events
+from beforehand.publish.conformance.profile import Profile
+from beforehand.publish.conformance.ranking import check_ranking
+from beforehand.publish.conformance.readers import check_readers
+from beforehand.publish.conformance.record import check_record
+from beforehand.publish.conformance.result import FAIL, STATUSES, Check
+from beforehand.publish.conformance.runs import check_counted, check_runs
+from beforehand.publish.conformance.scores import check_missing, check_scores
+from beforehand.publish.conformance.table_form import read_csv
+
+REPORT_FORMAT = "beforehand-conformance/1"
+FORMS = {
+    "folder": "a folder published by beforehand",
+    "book": "a book in the seed's format",
+    "table": "a bare table of forecasts (level 0: the operator's word)",
+}
+
+
+def conform_path(
+    path: Path,
+    as_of: str,
+    *,
+    profile: Profile | None = None,
+    league: str | None = None,
+    judge: Judge | None = None,
+) -> dict[str, Any]:
+    """The report on a folder, a book or a CSV file; FormatError where none could be made."""
+    held = profile or Profile()
+    if path.is_dir():
+        return conform_folder(
+            DirectoryFolder(path), as_of, profile=held, league=league, judge=judge
+        )
+    if not path.is_file():
+        raise FormatError(f"{path} is neither a folder nor a file")
+    folder = DirectoryFolder(path.parent)
+    if path.suffix.lower() == ".csv":
+        return report_on(read_csv(folder, path.name, held, as_of), judge)
+    if path.suffix.lower() == ".jsonl":
+        return report_on(read_book(folder, path.name, held, as_of, lone=True), judge)
+    raise FormatError(f"{path}: give a published folder, a book (.jsonl) or a table (.csv)")
+
+
+def conform_folder(
+    folder: Folder,
+    as_of: str,
+    *,
+    profile: Profile | None = None,
+    league: str | None = None,
+    judge: Judge | None = None,
+) -> dict[str, Any]:
+    """The report on a folder, whichever form its files have."""
+    held = profile or Profile()
+    names = folder.names()
+    ours = folder.has(MANIFEST_PATH) or any(
+        name.startswith("api/v1/") and name.endswith("/book.jsonl") for name in names
+    )
+    if ours:
+        return report_on(read_folder(folder, held, as_of, league), judge)
+    books = [name for name in names if name.endswith("book.jsonl")]
+    if len(books) == 1:
+        return report_on(read_book(folder, books[0], held, as_of, lone=False), judge)
+    tables = [name for name in names if name.lower().endswith(".csv")]
+    if not books and len(tables) == 1:
+        return report_on(read_csv(folder, tables[0], held, as_of), judge)
+    raise FormatError(
+        f"the folder holds no {MANIFEST_PATH}, and {len(books)} books and {len(tables)} tables: "
+        "give the folder that holds api/, or one file"
+    )
+
+
+def report_on(exhibit: Exhibit, judge: Judge | None = None) -> dict[str, Any]:
+    """The 17 requirements and the ladder of claims, as JSON values."""
+    instant_key(exhibit.as_of)
+    checks = run_checks(exhibit, judge)
+    told = [check.content() for check in checks]
+    if exhibit.simulated:  # a date of simulated time is no date from which anything holds
+        told = [{**item, "since": None} for item in told]
+    counts = {status: sum(item["status"] == status for item in told) for status in STATUSES}
+    return {
+        "format": REPORT_FORMAT,
+        "league": exhibit.title[:200],
+        "form": exhibit.form,
+        "form_words": FORMS[exhibit.form],
+        "as_of": exhibit.as_of,
+        "result": "fails" if counts[FAIL] else "no requirement fails",
+        "counts": counts,
+        "read": {
+            "lines": exhibit.lines,
+            "rows": len(exhibit.rows or []),
+            "simulated": exhibit.simulated,
+        },
+        "requirements": told,
+        "claims": claims_of(exhibit, checks),
+        "not_excluded": _not_excluded(exhibit),
+    }
+
+
+def run_checks(exhibit: Exhibit, judge: Judge | None = None) -> list[Check]:
+    """Every requirement's check, in their order."""
+    return [
+        check_contracts(exhibit),
+        check_record(exhibit),
+        check_anchors(exhibit, judge),
+        check_common_events(exhibit),
+        check_runs(exhibit),
+        check_counted(exhibit),
+        check_scores(exhibit),
+        check_missing(exhibit),
+        check_benchmarks(exhibit),
+        check_ranking(exhibit),
+        check_open(exhibit),
+        check_arrival(exhibit),
+        check_asks(exhibit),
+        check_consensus(exhibit),
+        check_segments(exhibit),
+        check_readers(exhibit),
+        check_diagnostics(exhibit),
+    ]
+
+
+def _not_excluded(exhibit: Exhibit) -> list[str]:
+    """What no reader of these files can rule out, however the checks end."""
+    stamped = max((stamp.lines for stamp in exhibit.stamps), default=0)
+    found = [
+        "a second record kept beside this one, of which the better is shown",
+        "models asked outside the record, and their replies thrown away",
+        "an answer that another model or a person wrote than the one that is named",
+        "a source of outcomes that is wrong",
+    ]
+    if exhibit.form != "table":
+        found.append(
+            f"lines cut off or rewritten behind line {stamped}, the last that a stamped list "
+            "covers, by whoever holds the league's key"
+            if stamped
+            else "the whole record rewritten and signed anew: no stamped list is at hand, and no "
+            "checkpoint that a reader kept is compared here (`beforehand verify --since`)"
+        )
+    return found
+
+
+def exit_code(report: dict[str, Any]) -> int:
+    """0 where no requirement fails, 1 where one does."""
+    return 1 if report["counts"][FAIL] else 0

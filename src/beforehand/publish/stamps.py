@@ -1,0 +1,51 @@
+"""Evidence beside a published book: stamped lists with their proofs, and cosigned checkpoints."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from beforehand.book.cosignature import attach_lines, note_line
+from beforehand.errors import FormatError
+from beforehand.records.codec import decode_json
+
+STAMPS_NAME = "stamps"
+WITNESS_NAME = "list.txt.witness.json"
+MAX_STAMP_BYTES = 1 << 20
+_MAX_LINES = 64
+
+
+def publish_stamps(stamps: Path, base: Path, size: int) -> int:
+    """Copy the evidence over the first `size` lines or fewer; how many files there are."""
+    copied = 0
+    if not stamps.is_dir():
+        return copied
+    for folder in sorted(stamps.iterdir()):
+        if not folder.name.isdigit() or int(folder.name) > size:
+            continue
+        for path in sorted(folder.iterdir()):
+            if path.is_file() and not path.name.startswith("."):
+                target = base / STAMPS_NAME / folder.name / path.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+                copied += 1
+    return copied
+
+
+def cosigned(stamps: Path, size: int, note: bytes) -> bytes:
+    """A checkpoint's note with the lines of the witnesses that cosigned it, if any did.
+
+    FormatError where what is kept of them is no record of cosignatures.
+    """
+    found = [
+        path
+        for path in (stamps / str(size)).glob(f"{WITNESS_NAME}*")
+        if path.stat().st_size <= MAX_STAMP_BYTES
+    ]
+    for path in found:
+        value = decode_json(path.read_bytes())
+        lines = value.get("lines") if isinstance(value, dict) else None
+        if not isinstance(lines, list) or len(lines) > _MAX_LINES:
+            raise FormatError(f"{path} is no record of cosignatures")
+        note = attach_lines(note, [note_line(str(line)) for line in lines])
+    return note
