@@ -13,7 +13,8 @@ import pytest
 from beforehand.leagues import methodology
 from beforehand.publish.checkers import build_recount
 from beforehand.records.record import BodyRef
-from beforehand.site.methodology import FORMULAS, Formula
+from beforehand.site.formulas import FORMULAS, Formula
+from beforehand.site.skillformulas import SKILL_FORMULAS
 from tests.site.conftest import Site, written_site
 from tests.site.html_check import check_links
 from tests.site.leagues import LEAGUE, make_view
@@ -41,7 +42,10 @@ def test_all_pages_are_whole(large: Site) -> None:
     assert check_links(large.pages, large.data) == []
 
 
-@pytest.mark.parametrize("held", FORMULAS, ids=lambda held: held.what)
+EVERY = list(dict.fromkeys([*FORMULAS, *SKILL_FORMULAS]))
+
+
+@pytest.mark.parametrize("held", EVERY, ids=lambda held: held.what)
 def test_every_function_is_where_the_page_says(held: Formula) -> None:
     value: Any = importlib.import_module(held.module)
     for name in held.function.split("."):
@@ -65,6 +69,17 @@ def test_the_page_has_every_formula_and_the_sealed_text_escaped(large: Site) -> 
     raw = (large.public / LEAGUE / "methodology.html").read_text(encoding="utf-8")
     assert "&lt;script&gt;alert(5)" in raw
     assert "<script" not in raw
+
+
+def test_a_league_that_asks_has_the_formulas_of_version_2_and_its_sealed_text(blind: Site) -> None:
+    page = blind.pages[f"{blind.view.league}/methodology.html"]
+    for held in SKILL_FORMULAS:
+        for words in (held.what, held.formula, held.function, held.path, held.reference):
+            assert words in page.text
+    assert "Formulas of version 2" in page.text
+    assert "for it the sealed text below holds" not in page.text
+    for line in methodology("2").decode().splitlines():
+        assert line in page.text
 
 
 def test_every_page_and_the_board_lead_to_it(large: Site) -> None:

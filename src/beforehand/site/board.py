@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from operator import attrgetter
 from typing import Any
 
-from beforehand.publish.leaderboard import loss, paired_gain
+from beforehand.publish.gains import loss, paired_gain
 from beforehand.publish.rows import Row
 from beforehand.scoring.exact import decimal_places, mean
 from beforehand.site.catalogue import Catalogue
@@ -108,7 +108,7 @@ def _kinds(
                 held = losses.setdefault(entry["forecaster"], {}).setdefault(of(row), [])
                 held.append(catalogue.grid.brier(loss(row, catalogue.grid)))
     names = sorted({name for held in losses.values() for name in held})
-    rows = [
+    rows: list[Sequence[str | Cell]] = [
         (
             Cell(cut(entry["label"], 60), f"f/{entry['forecaster']}.html#scores"),
             *(

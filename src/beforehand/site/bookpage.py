@@ -17,6 +17,7 @@ KIND_WORDS = {
     "run": "an occasion of asking",
     "ask": "the exact text sent to one forecaster",
     "answer": "a forecaster's probabilities, or why there are none",
+    "close": "how an occasion ended, or that it was missed",
     "reference": "a price read after the seal",
     "resolution": "an outcome",
     "correction": "a later word on earlier lines; nothing is rewritten",
@@ -52,12 +53,13 @@ def book_page(catalogue: Catalogue) -> dict[str, Any]:
         "checkpoints": [
             {"size": size, "at": at, "root": root} for size, at, root in view.checkpoints
         ],
+        "calls": catalogue.asked,
         "listed": [_listed(fact, catalogue) for fact in facts],
         "linked": any(fact.link for fact in facts),
         "example": _example(catalogue),
         "last_link": ledger.facts[view.fold.lines].link,
         "checker": view.checker_sha256,
-        "key": view.fold.league.key,
+        "key": view.fold.key,
         "total": count(view.fold.lines),
     }
 
@@ -76,7 +78,7 @@ def _listed(fact: LineFact, catalogue: Catalogue) -> dict[str, Any]:
         "link": short_hash(fact.link),
         "what": cut(what, 160),
         "href": href,
-        "bodies": [catalogue.body(sha256, role) for role, sha256 in fact.bodies],
+        "bodies": [catalogue.body(body.sha256, body.role) for body in fact.bodies],
     }
 
 
@@ -98,6 +100,13 @@ def _what(fact: LineFact, catalogue: Catalogue) -> tuple[str, str]:
             card = catalogue.cards.get(str(content.get("question")))
             outcome = f"{content.get('outcome')}: " if fact.kind == "resolution" else ""
             return (f"q/{card.slug}.html", outcome + card.short) if card else ("", outcome)
+        case "ask":
+            return f"f/{content.get('forecaster')}.html", f"to {content.get('forecaster')}"
+        case "close":
+            run = str(content.get("run"))
+            page = f"run/{run}.html" if run in fold.runs else "runs.html"
+            why = f": {content['why']}" if content.get("why") else ""
+            return page, f"{run} {str(content.get('status')).replace('_', ' ')}{why}"
         case "run" | "roster" | "snapshot":
             run = str(content.get("run"))
             seats, quotes = content.get("seats"), content.get("quotes")

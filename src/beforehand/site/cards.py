@@ -23,6 +23,7 @@ FACT_CHARS = 120
 # The fields of a question's text that are for people, in reading order.
 FIELDS = {
     "question": "Question",
+    "description": "Description",
     "resolution_criteria": "How it resolves",
     "market_info_resolution_criteria": "How it resolves, in the market’s words",
     "background": "Background",
@@ -35,6 +36,7 @@ FACTS = {
     "freeze_datetime_value": "Frozen value",
     "market_info_open_datetime": "Market opened",
     "market_info_close_datetime": "Market closes",
+    "closes": "Closes",
 }
 # What a text body says where it has nothing to say.
 EMPTY = ("", "N/A")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from beforehand.book.bodies import body_path
-from beforehand.publish.leaderboard import loss, paired_gain
-from beforehand.publish.rows import Row
+from beforehand.clock import instant_key
+from beforehand.publish.attempts import Attempt, build_attempts
+from beforehand.publish.gains import crowd_gain, loss, paired_gain
+from beforehand.publish.rows import Row, judge_runs
 from beforehand.records.forecast import Answer
 from beforehand.scoring.exact import Grid, decimal_places
 from beforehand.site.cards import Card, make_cards
 from beforehand.site.ledger import Ledger
-from beforehand.site.text import NOTHING, number, short_hash, signed
+from beforehand.site.text import NOTHING, number, sealed_until, short_hash, signed
 from beforehand.site.view import SiteView
 
 # A stated probability of more characters is cut in a table; `given` has them all.
@@ -25,7 +27,8 @@ LONG_P = 8
 class Shown:
     """A row in words: what a table prints of one forecast. Values of nothing are a dash.
 
-    `brier` holds the status as a word where the forecast does not count.
+    `brier` holds the status as a word where the forecast does not count. `gain`
+    is over the crowd where the league ranks by that, else over the others' median.
     """
 
     row: Row
@@ -49,6 +52,9 @@ class Catalogue:
         self._in_words = lru_cache(maxsize=None)(self._units_in_words)
         self.cards = make_cards(self.fold.questions, self.fold.settled, view.read_body)
         self.ledger = Ledger(view)
+        self.asked = view.board["runs"] is not None
+        self.against_crowd = view.board["rules"]["against"] == "crowd"
+        self.skilled = self.asked and self.against_crowd
         self.answers: dict[int, Answer] = {line: held for line, held, _ in self.fold.answers}
         self.entries = {entry["forecaster"]: entry for entry in view.board["forecasters"]}
         self.by_question: dict[str, list[Shown]] = {name: [] for name in self.cards}
@@ -62,6 +68,54 @@ class Catalogue:
             self.by_question[row.question].append(shown)
             self.by_forecaster.setdefault(row.forecaster, []).append(shown)
         self._bodies: dict[str, bool] = {}
+
+    @cached_property
+    def attempts(self) -> Sequence[Attempt]:
+        """Every call, in the order of the book; none in a league that asks nobody."""
+        if not self.asked:
+            return ()
+        if self.view.attempts is not None:
+            return self.view.attempts
+        return build_attempts(judge_runs(self.fold), self.view.rows)
+
+    @cached_property
+    def attempts_by_run(self) -> dict[str, list[Attempt]]:
+        """The calls of each run."""
+        return self._attempts_by(lambda attempt: attempt.run)
+
+    @cached_property
+    def attempts_by_forecaster(self) -> dict[str, list[Attempt]]:
+        """The calls to each forecaster."""
+        return self._attempts_by(lambda attempt: attempt.forecaster)
+
+    @cached_property
+    def accepted_by_run(self) -> dict[str, list[tuple[int, Answer]]]:
+        """The answers of each run that nobody was asked for, with their lines."""
+        held: dict[str, list[tuple[int, Answer]]] = {}
+        for line, answer in self.answers.items():
+            if answer.ask_line is None:
+                held.setdefault(answer.run, []).append((line, answer))
+        return held
+
+    @cached_property
+    def run_told(self) -> dict[str, dict[str, Any]]:
+        """What the board says of each run, by its name."""
+        return {run["run"]: run for run in self.view.board["runs"] or ()}
+
+    @cached_property
+    def rows_by_run(self) -> dict[str, list[Shown]]:
+        """The forecasts of each run, in the order of the rows."""
+        held: dict[str, list[Shown]] = {}
+        for found in self.by_question.values():
+            for shown in found:
+                held.setdefault(shown.row.run, []).append(shown)
+        return held
+
+    def _attempts_by(self, key: Callable[[Attempt], str]) -> dict[str, list[Attempt]]:
+        held: dict[str, list[Attempt]] = {}
+        for attempt in self.attempts:
+            held.setdefault(key(attempt), []).append(attempt)
+        return held
 
     def _seated(self) -> Iterator[str]:
         """Everybody the pages may name: on a roster, or an answer's author."""
@@ -78,6 +132,22 @@ class Catalogue:
         """The rule of a derived forecaster, None for others."""
         return self.fold.declaration.derived.get(forecaster)
 
+    def href_of(self, line: int | None) -> str:
+        """Where "line N" leads, below the league: its place on its run's page, or on the book's."""
+        run = self.ledger.run_of(line) if self.asked and line is not None else ""
+        if run in self.fold.runs:
+            return f"run/{run}.html#n{line}"
+        return f"runs.html#n{line}" if run in self.fold.closes else self.ledger.href(line)
+
+    def sealed_words(self, due: str | None) -> str:
+        """What stands in place of a body that is not there: until when, or that it is withheld.
+
+        A body is awaited until the book goes on after its due time.
+        """
+        if due and instant_key(due) > instant_key(self.fold.last_at):
+            return sealed_until(due)
+        return "withheld"
+
     def body(self, sha256: str, role: str) -> dict[str, Any]:
         """A body as a link: `path` below the league's data folder, `there` False if withheld."""
         there = self._bodies.get(sha256)
@@ -89,6 +159,7 @@ class Catalogue:
             "sha256": sha256,
             "path": body_path(sha256),
             "there": there,
+            "why_not": "" if there else self.sealed_words(self.ledger.due.get(sha256)),
         }
 
     # ---- rows in words
@@ -101,7 +172,7 @@ class Catalogue:
             taken.add((row.question, anchor))
         else:
             anchor = f"n{row.line}-{row.cell}"
-        stated, given = row.p or f"missing ({row.why or 'no reason'})", ""
+        stated, given = row.p or self._without_number(row), ""
         if row.kind == "derived" and row.units is not None:
             stated = self._in_words(row.units)
         elif row.p and len(row.p) > LONG_P:
@@ -110,6 +181,8 @@ class Catalogue:
         if row.status == "counted" and row.units is not None:
             brier = self._loss_in_words(row)
             gain = self._gain_in_words(row)
+        elif row.status in ("sealed", "pending"):
+            brier = stated
         return Shown(
             row,
             self.cards[row.question],
@@ -122,6 +195,16 @@ class Catalogue:
             gain,
         )
 
+    def _without_number(self, row: Row) -> str:
+        """What stands where a probability would."""
+        if row.status == "pending":
+            return "waiting"
+        if row.status == "sealed":
+            answer = self.answers.get(row.line)
+            due = next((b.due for b in answer.bodies if b.role == "answer"), None) if answer else ""
+            return self.sealed_words(due)
+        return f"missing ({(row.why or 'no reason').replace('_', ' ')})"
+
     def _units_in_words(self, units: int | None) -> str:
         if units is None:
             return NOTHING
@@ -132,5 +215,5 @@ class Catalogue:
         return number(decimal_places(self.grid.brier(loss(row, self.grid)), 8))
 
     def _gain_in_words(self, row: Row) -> str:
-        gain = paired_gain(row, self.grid)
+        gain = (crowd_gain if self.against_crowd else paired_gain)(row, self.grid)
         return NOTHING if gain is None else signed(decimal_places(gain, 8))

@@ -8,7 +8,7 @@ their size. Floats are for drawing only; no number is computed here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +107,28 @@ def gain_bar(entry: dict[str, Any], axis: Axis) -> GainBar | None:
         outside=axis.outside(mean),
         tone=_tone(entry["gain_on_average"]),
         usual=axis.at(mean - float(entry["gain_on_average"]["mean"])),
+    )
+
+
+def gain_mark(label: str, estimate: Mapping[str, Any], axis: Axis) -> GainBar | None:
+    """An estimate's interval on a scale, coloured by its side of 0; None without a mean.
+
+    Without an interval the bar is its dot.
+    """
+    if estimate["mean"] is None:
+        return None
+    mean = float(estimate["mean"])
+    ends = [mean if estimate[end] is None else float(estimate[end]) for end in ("low", "high")]
+    sided = estimate["low"] is not None
+    return GainBar(
+        label=cut(label, LABEL_CHARS),
+        text=signed(estimate["mean"]),
+        at=axis.at(mean),
+        low=axis.at(ends[0]),
+        high=axis.at(ends[1]),
+        outside=axis.outside(mean),
+        tone=("even", "good", "bad")[sided * ((ends[0] > 0) - (ends[1] < 0))],
+        usual=axis.at(0.0),
     )
 
 

@@ -15,6 +15,8 @@ from beforehand.site.view import SiteView
 MANY = ("question", "resolution", "reference", "ask", "fill", "mark")
 # Where the raw lines are not at hand, what the fold does not keep.
 OTHER = "other"
+# The lines of one run: where models are asked, its page lists them.
+OF_A_RUN = ("ask", "answer", "snapshot", "roster", "run", "close")
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class LineFact:
     kind: str
     at: str
     link: str
-    bodies: tuple[tuple[str, str], ...] = ()
+    bodies: tuple[BodyRef, ...] = ()
     content: dict[str, Any] = field(default_factory=dict)
 
 
@@ -52,8 +54,15 @@ class Ledger:
         self.kinds: dict[str, int] = {}
         for fact in self.facts.values():
             self.kinds[fact.kind] = self.kinds.get(fact.kind, 0) + 1
-        self.listed = {n for n, fact in self.facts.items() if fact.kind not in (*MANY, OTHER)}
-        for kind in MANY:
+        many = tuple(dict.fromkeys((*MANY, *OF_A_RUN))) if view.board["runs"] is not None else MANY
+        self.listed = {n for n, fact in self.facts.items() if fact.kind not in (*many, OTHER)}
+        self.corrections = {
+            n: fact.content.get("lines") or ()
+            for n, fact in self.facts.items()
+            if fact.kind == "correction"
+        }
+        self.due = {body.sha256: body.due for f in self.facts.values() for body in f.bodies}
+        for kind in many:
             lines = [n for n, fact in self.facts.items() if fact.kind == kind]
             self.listed.update(lines[:1] + lines[-1:])
 
@@ -61,10 +70,26 @@ class Ledger:
         """Where "line N" leads: its place on the book page, or how to read any line."""
         return f"book.html#n{n}" if n in self.listed else "book.html#any-line"
 
-    def evidence(self, n: int) -> tuple[tuple[str, str], ...]:
-        """The `(role, sha256)` of a line's bodies."""
+    def evidence(self, n: int) -> tuple[BodyRef, ...]:
+        """What a line's bodies are."""
         fact = self.facts.get(n)
         return fact.bodies if fact else ()
+
+    def outcome_lines(self, first: int, last: int) -> list[LineFact]:
+        """The resolution on line `first` and every correction that leads from it to `last`."""
+        numbers, found = {first, last}, []
+        for n in sorted({first, last, *self.corrections}):
+            fact = self.facts.get(n)
+            named = self.corrections.get(n, ())
+            if fact is not None and (n in numbers or numbers.intersection(named)):
+                numbers.add(n)
+                found.append(fact)
+        return found
+
+    def run_of(self, n: int) -> str:
+        """The run that a line belongs to, "" of other lines."""
+        fact = self.facts.get(n)
+        return str(fact.content.get("run", "")) if fact and fact.kind in OF_A_RUN else ""
 
 
 def _from_raw(view: SiteView) -> Iterator[LineFact]:
@@ -76,14 +101,14 @@ def _from_raw(view: SiteView) -> Iterator[LineFact]:
         yield LineFact(n, kind, at, link, tuple(_raw_refs(value.get("bodies"))), value)
 
 
-def _raw_refs(bodies: Any) -> Iterator[tuple[str, str]]:
+def _raw_refs(bodies: Any) -> Iterator[BodyRef]:
     """The well-formed references: a line of a later kind may hold anything under this key."""
     for body in bodies if isinstance(bodies, list) else ():
         try:
             BodyRef.shape.check(body, "bodies")
         except FormatError:
             continue
-        yield body["role"], body["sha256"]
+        yield BodyRef.of(body)
 
 
 def _from_fold(view: SiteView) -> Iterator[LineFact]:
@@ -92,18 +117,16 @@ def _from_fold(view: SiteView) -> Iterator[LineFact]:
     held: dict[int, Record] = {1: fold.league, **fold.rosters, **fold.snapshots}
     held.update(fold.questions.values())
     held.update(fold.runs.values())
+    held.update(fold.asks)
+    held.update(fold.closes.values())
     held.update((line, answer) for line, answer, _ in fold.answers)
     settled = {item.line for item in fold.settled.values()}
     for n in range(1, fold.lines + 1):
         record = held.get(n)
         if record is not None:
-            yield LineFact(n, record.kind, record.at, "", _refs(record.bodies), record.content())
+            yield LineFact(n, record.kind, record.at, "", record.bodies, record.content())
         else:
             yield LineFact(n, "resolution" if n in settled else OTHER, "", "")
-
-
-def _refs(bodies: tuple[BodyRef, ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((body.role, body.sha256) for body in bodies)
 
 
 def _stretches(facts: Any) -> Iterator[Stretch]:

@@ -49,10 +49,15 @@ CORP_TERMS: Mapping[str, tuple[int, str, str, str]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """Words in a table that lead somewhere."""
+    """Words in a table that lead somewhere, or nowhere where `href` is empty.
+
+    `more` is a second, smaller line; `mark` the name of the place.
+    """
 
     words: str
-    href: str
+    href: str = ""
+    more: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,8 @@ class Listing:
 
     The first cell of a row is its head. `left` names the columns that hold
     words; all others hold numbers. `kind` is `sortable` or `plain`; with a
-    script, rows can be chosen by the columns in `choose`.
+    script, rows can be chosen by the columns in `choose`. Columns in `whole`
+    keep their words on one line.
     """
 
     name: str
@@ -71,6 +77,7 @@ class Listing:
     left: frozenset[int] = frozenset({0})
     kind: str = "plain"
     choose: frozenset[int] = frozenset()
+    whole: frozenset[int] = frozenset()
 
 
 def figure(value: float | None, places: int = 4) -> str:
@@ -138,7 +145,7 @@ def identity(
     >>> identity(CORP_TERMS, {"mcb": 0.075, "dsc": 0.125, "unc": 0.25}, 0.2)
     'Brier 0.200000 = mcb 0.075000 − dsc 0.125000 + unc 0.250000; the sides differ by 0.0e+00.'
     """
-    parts = []
+    parts: list[str] = []
     for key, (sign, *_) in words.items():
         joined = (" + " if sign > 0 else " − ") if parts else ("" if sign > 0 else "−")
         parts.append(f"{joined}{key} {figure(terms[key], 6)}")

@@ -17,16 +17,24 @@ from markupsafe import Markup
 from beforehand.site.board import board_facts, board_page, level_text
 from beforehand.site.bookpage import book_page
 from beforehand.site.catalogue import Catalogue
+from beforehand.site.costs import costs_page
+from beforehand.site.ensemble import ensemble_page
 from beforehand.site.methodology import methodology_page
 from beforehand.site.profile import profile_page
 from beforehand.site.question import question_page
+from beforehand.site.questionlist import questions_page
 from beforehand.site.run import run_page
+from beforehand.site.runs import runs_page
+from beforehand.site.skillboard import skill_board_page, skill_facts, skill_leaders
+from beforehand.site.slot import slot_page
 from beforehand.site.text import count, cut, finalize
 from beforehand.site.view import SiteView
 
 Progress = Callable[[str, int, int], None]
 
 LEADERS = 5
+# Pages without a table that can be sorted.
+UNSCRIPTED = ("home", "question", "methodology")
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0a5f63" '
     'd="M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Zm0 2.2a4.8 4.8 0 1 1 0 9.6V3.2Z"/></svg>'
@@ -63,11 +71,15 @@ def _pages(catalogue: Catalogue) -> Iterator[tuple[str, str, Callable[[], dict[s
     """`(path below public, template, its values when asked for)` of every page."""
     league = catalogue.view.league
     yield "index.html", "home", partial(_home_page, catalogue)
-    yield f"{league}/index.html", "board", partial(board_page, catalogue)
-    yield f"{league}/book.html", "book", partial(book_page, catalogue)
-    yield f"{league}/methodology.html", "methodology", partial(methodology_page, catalogue)
+    if catalogue.skilled:
+        yield f"{league}/index.html", "skillboard", partial(skill_board_page, catalogue)
+    else:
+        yield f"{league}/index.html", "board", partial(board_page, catalogue)
+    for name, make in _league_pages(catalogue):
+        yield f"{league}/{name}.html", name, partial(make, catalogue)
+    template, make_run = ("slot", slot_page) if catalogue.asked else ("run", run_page)
     for name in catalogue.fold.runs:
-        yield f"{league}/run/{name}.html", "run", partial(run_page, name, catalogue)
+        yield f"{league}/run/{name}.html", template, partial(make_run, name, catalogue)
     for name in catalogue.by_forecaster:
         path = f"{league}/f/{name}.html"
         yield path, "forecaster", partial(profile_page, name, catalogue)
@@ -76,12 +88,29 @@ def _pages(catalogue: Catalogue) -> Iterator[tuple[str, str, Callable[[], dict[s
         yield path, "question", partial(question_page, name, catalogue)
 
 
+def _league_pages(
+    catalogue: Catalogue,
+) -> Iterator[tuple[str, Callable[[Catalogue], dict[str, Any]]]]:
+    """The pages of the whole league by name, which is their template's too."""
+    yield "book", book_page
+    yield "methodology", methodology_page
+    if catalogue.asked:
+        yield "runs", runs_page
+        yield "questions", questions_page
+        yield "costs", costs_page
+    if catalogue.view.board["analysis"] is not None:
+        yield "ensemble", ensemble_page
+
+
 def _home_page(catalogue: Catalogue) -> dict[str, Any]:
-    board = board_page(catalogue)
+    skilled = catalogue.skilled
     return {
         "checker": catalogue.view.checker_sha256,
-        "facts": board_facts(catalogue),
-        "leaders": board["ranked"][:LEADERS],
+        "facts": skill_facts(catalogue) if skilled else board_facts(catalogue),
+        "skilled": skilled,
+        "leaders": skill_leaders(catalogue)
+        if skilled
+        else board_page(catalogue)["ranked"][:LEADERS],
     }
 
 
@@ -92,7 +121,7 @@ def _common(catalogue: Catalogue, path: str, template: str) -> dict[str, Any]:
     to = f"{view.league}/" if depth == 0 else "../" * (depth - 1)
     home = "../" * depth + "index.html"
     size, _, root = view.checkpoints[-1] if view.checkpoints else (fold.lines, "", "")
-    script = Markup("") if template in ("home", "question", "methodology") else _script()
+    script = Markup("") if template in UNSCRIPTED else _script()
     return {
         "csp": _csp(script),
         "css": _css(),
@@ -101,7 +130,7 @@ def _common(catalogue: Catalogue, path: str, template: str) -> dict[str, Any]:
         "to": to,
         "home": home,
         "api": f"{'../' * depth}api/v1/{view.league}/",
-        "href": catalogue.ledger.href,
+        "href": catalogue.href_of,
         "nav": _nav(catalogue, to),
         "place": template,
         "league": view.league,
@@ -119,9 +148,15 @@ def _common(catalogue: Catalogue, path: str, template: str) -> dict[str, Any]:
 
 def _nav(catalogue: Catalogue, to: str) -> list[tuple[str, str, str]]:
     """`(href, words, the page it is)`: the league's own pages."""
-    nav = [(f"{to}index.html", "Leaderboard", "board")]
+    nav = [(f"{to}index.html", "Leaderboard", "skillboard" if catalogue.skilled else "board")]
+    if catalogue.view.board["analysis"] is not None:
+        nav.append((f"{to}ensemble.html", "Ensemble", "ensemble"))
     last = next(reversed(catalogue.fold.runs), None)
-    if last is not None:
+    if catalogue.asked:
+        nav.append((f"{to}runs.html", "Runs", "runs"))
+        nav.append((f"{to}questions.html", "Questions", "questions"))
+        nav.append((f"{to}costs.html", "Costs", "costs"))
+    elif last is not None:
         nav.append((f"{to}run/{last}.html", "Questions", "run"))
     nav.append((f"{to}methodology.html", "Methodology", "methodology"))
     nav.append((f"{to}book.html", "The book", "book"))

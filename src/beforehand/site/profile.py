@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from beforehand.publish.leaderboard import scored_units
+from beforehand.publish.gains import scored_units
 from beforehand.publish.rows import STATUSES
 from beforehand.scoring.decompose import murphy
 from beforehand.scoring.exact import Grid
@@ -13,6 +13,7 @@ from beforehand.scoring.measures import row_of
 from beforehand.site.board import RULE_WORDS
 from beforehand.site.catalogue import Catalogue, Shown
 from beforehand.site.charts import calibration_marks, interval_text
+from beforehand.site.contestant import contestant
 from beforehand.site.listing import (
     CORP_TERMS,
     MURPHY_TERMS,
@@ -26,6 +27,8 @@ from beforehand.site.text import NOTHING, count, number, percent, short_hash, si
 SEAT_FACTS = ("model", "version", "mode", "provider", "family", "side")
 # Fewer counted forecasts than these are not taken apart.
 PARTS_LEAST = 30
+# A page of more forecasts than these would be too heavy; the table of the data has them all.
+MOST_SHOWN = 2000
 
 
 def profile_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
@@ -33,20 +36,23 @@ def profile_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
     entry = catalogue.entries.get(name)
     shown = catalogue.by_forecaster[name]
     return {
+        "held": contestant(name, entry, catalogue) if catalogue.asked and entry else None,
         "name": name,
         "label": catalogue.label(name),
         "rule": RULE_WORDS.get(catalogue.rule(name) or "", ""),
         "entry": entry,
         "rank": _rank(entry),
         "facts": _facts(entry),
+        "gain_words": "against the crowd" if catalogue.against_crowd else "over the others’ median",
         "scores": _scores(entry),
         "types": _types(entry),
         "calibration": _calibration(entry),
         "parts_held": _parts(shown, catalogue.grid),
         "parts_least": PARTS_LEAST,
-        "seats": _seats(name, catalogue),
-        "answers": _answers(name, catalogue),
-        "shown": shown,
+        "seats": [] if catalogue.asked else _seats(name, catalogue),
+        "answers": [] if catalogue.asked else _answers(name, catalogue),
+        "shown": shown[-MOST_SHOWN:],
+        "more": count(len(shown)) if len(shown) > MOST_SHOWN else "",
         "words": status_words(shown),
     }
 

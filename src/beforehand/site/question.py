@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from beforehand.publish.leaderboard import IN, scored_units
+from beforehand.publish.gains import scored_units
+from beforehand.publish.rows import IN
 from beforehand.site.cards import PLACEHOLDERS, Card
 from beforehand.site.catalogue import Catalogue, Shown
 from beforehand.site.charts import STRIP, dot_strip
+from beforehand.site.market import asked_question
 from beforehand.site.profile import status_words
-from beforehand.site.text import NOTHING, count, https_url
+from beforehand.site.text import NOTHING, count, cut, https_url
 
 # Derived forecasters that the picture shows beside the dots.
 MARKED = ("crowd", "median")
@@ -19,13 +21,14 @@ def question_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
     """What `question.html.j2` shows."""
     card = catalogue.cards[name]
     shown = catalogue.by_question[name]
-    runs = list(dict.fromkeys(held.row.run for held in shown))
+    runs = [] if catalogue.asked else list(dict.fromkeys(held.row.run for held in shown))
     url = card.text.url if card.text else ""
     return {
         "card": card,
         "id": name,
         "filled": any(from_contract for _, from_contract in card.title),
         "placeholders": list(PLACEHOLDERS),
+        "held": asked_question(card, shown, catalogue) if catalogue.asked else None,
         "runs": [_in_run(run, card, shown, catalogue) for run in runs],
         "words": status_words(shown),
         "text_body": catalogue.body(card.text.sha256, "text") if card.text else None,
@@ -33,6 +36,7 @@ def question_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
         "link": https_url(url),
         "contract": list(card.record.contract.items()),
         "outcome": _outcome(card, catalogue),
+        "history": _history(card, catalogue),
         "siblings": [_sibling(other, catalogue) for other in _beside(card, catalogue)],
     }
 
@@ -77,7 +81,7 @@ def _forecast(shown: Shown, catalogue: Catalogue) -> dict[str, Any]:
     return {
         "shown": shown,
         "label": catalogue.label(name),
-        "body": catalogue.body(bodies[0][1], bodies[0][0]) if bodies else None,
+        "body": catalogue.body(bodies[0].sha256, bodies[0].role) if bodies else None,
     }
 
 
@@ -106,8 +110,26 @@ def _outcome(card: Card, catalogue: Catalogue) -> dict[str, Any] | None:
         "source": str(fact.content.get("source", "")),
         "final": str(fact.content.get("final", "")),
         "reason": str(fact.content.get("reason", "")),
-        "bodies": [catalogue.body(sha256, role) for role, sha256 in fact.bodies],
+        "bodies": [catalogue.body(body.sha256, body.role) for body in fact.bodies],
     }
+
+
+def _history(card: Card, catalogue: Catalogue) -> list[dict[str, Any]]:
+    """Every line on the outcome: the resolution and what corrected it, the first first."""
+    if card.settled is None:
+        return []
+    lines = catalogue.ledger.outcome_lines(card.settled.first_line, card.settled.line)
+    return [
+        {
+            "line": fact.n,
+            "kind": fact.kind,
+            "at": fact.at or NOTHING,
+            "outcome": str(fact.content.get("outcome") or NOTHING),
+            "words": cut(str(fact.content.get("reason") or fact.content.get("final") or ""), 300),
+            "source": cut(str(fact.content.get("source") or ""), 200),
+        }
+        for fact in lines
+    ]
 
 
 def _beside(card: Card, catalogue: Catalogue) -> list[Card]:

@@ -73,9 +73,13 @@ def skills_listing(cards: list[tuple[str, Held]], key: str, reference: str) -> L
         f"Skill against {reference}: its Brier minus one’s own on the same rows, each cluster "
         "once; above 0 is better. Skill score: the share of its Brier that was saved, over rows."
     )
-    heads = (*heads, "Skill score", "Note")
     return Listing(
-        f"Skill against {reference}", caption, heads, rows, frozenset({0, 7}), "sortable"
+        f"Skill against {reference}",
+        caption,
+        (*heads, "Skill score", "Note"),
+        rows,
+        frozenset({0, 7}),
+        "sortable",
     )
 
 

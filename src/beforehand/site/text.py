@@ -122,3 +122,32 @@ def count(value: int) -> str:
 def short_hash(value: str) -> str:
     """The first twelve characters of a hash: enough to compare by eye."""
     return value[:12]
+
+
+def sealed_until(due: str) -> str:
+    """What is said in place of a value that is not public before `due`.
+
+    >>> sealed_until("2026-01-05T11:00:00Z")
+    'sealed until 11:00 (2026-01-05, UTC)'
+    """
+    day, _, time = due.partition("T")
+    return f"sealed until {time[:5]} ({day}, UTC)"
+
+
+def instant(at: str) -> str:
+    """An instant as people read it, in UTC.
+
+    >>> instant("2026-01-05T11:00:00Z").replace(chr(0xA0), " ")
+    '2026-01-05 11:00'
+    """
+    day, _, time = at.partition("T")
+    return f"{day}\u00a0{time[:5]}" if time else day
+
+
+def short_label(label: str) -> str:
+    """A forecaster's label up to its colon: what a picture or a column has room for.
+
+    >>> short_label("ensemble: plain mean of the valid answers")
+    'ensemble'
+    """
+    return label.partition(":")[0].strip() or label

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from beforehand.publish.attempts import Attempt
 from beforehand.publish.fold import LeagueFold
 from beforehand.publish.rows import Row
 from beforehand.records.league import Segment
@@ -19,7 +20,8 @@ class SiteView:
     outside numbers beside ours: title, ours, theirs, n, note. `files` are
     `(name, one line)` of the data files in the league's data folder. `lines`
     are the book's raw lines: with them pages name every line's kind, link and
-    evidence; without them only what the fold keeps.
+    evidence; without them only what the fold keeps. `attempts` are the calls of
+    a league that asks models; left out, they are gathered from the fold.
     """
 
     league: str
@@ -32,6 +34,7 @@ class SiteView:
     published: list[dict[str, Any]]
     files: list[tuple[str, str]]
     lines: Sequence[bytes] = ()
+    attempts: Sequence[Attempt] | None = None
 
     @property
     def simulated(self) -> list[Segment]:

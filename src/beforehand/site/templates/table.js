@@ -1,8 +1,12 @@
 (function () {
   "use strict";
   function text(row, column) {
-    var cell = row.cells[column];
-    return cell ? cell.textContent.trim() : "";
+    var cell = row.cells[column], words = "";
+    Array.prototype.forEach.call(cell ? cell.childNodes : [], function (node) {
+      var aside = node.nodeType === 1 && (node.classList.contains("why") || node.tagName === "ABBR");
+      words += aside ? "" : node.textContent;
+    });
+    return words.trim();
   }
   function number(words) {
     var plain = words.replace(/\u2212/g, "-").replace(/[\u202f\u00a0+%]/g, "");
