@@ -113,7 +113,8 @@ def numpy_ways(rows: Rows) -> Ways:
 
     def ece() -> Floats:
         stated, came = sums("py")
-        return np.abs(stated - came).sum(axis=1) / n
+        found: Floats = np.abs(stated - came).sum(axis=1) / n
+        return found
 
     return {
         "brier": lambda: (np.einsum("ij,ij->j", p, p) - 2 * (y @ p) + y.sum()) / n,
@@ -141,8 +142,9 @@ def polars_ways(polars: Any, columns: Mapping[str, Any], forecasters: int) -> Wa
     }
 
     def mean(loss: Any) -> Floats:
-        found = frame.group_by("f").agg(loss.mean().alias("value")).sort("f").collect()
-        return found["value"].to_numpy()
+        table = frame.group_by("f").agg(loss.mean().alias("value")).sort("f").collect()
+        found: Floats = table["value"].to_numpy()
+        return found
 
     def binned(names: str, engine: str = "in-memory") -> list[Floats]:
         asked = [sums[name].alias(name) for name in names]
@@ -151,7 +153,8 @@ def polars_ways(polars: Any, columns: Mapping[str, Any], forecasters: int) -> Wa
 
     def ece() -> Floats:
         n, stated, came = binned("npy")
-        return np.abs(stated - came).sum(axis=1) / n.sum(axis=1)
+        found: Floats = np.abs(stated - came).sum(axis=1) / n.sum(axis=1)
+        return found
 
     return {
         "brier": lambda: mean((p - y) ** 2),
@@ -182,10 +185,12 @@ def duckdb_ways(duckdb: Any, columns: Mapping[str, Any], forecasters: int, threa
     }
 
     def asked(query: str) -> dict[str, Any]:
-        return base.execute(query).fetchnumpy()
+        found: dict[str, Any] = base.execute(query).fetchnumpy()
+        return found
 
     def mean(loss: str) -> Floats:
-        return asked(f"select avg({loss}) v from answers group by f order by f")["v"]  # noqa: S608
+        found: Floats = asked(f"select avg({loss}) v from answers group by f order by f")["v"]  # noqa: S608
+        return found
 
     def binned(names: str) -> list[Floats]:
         terms = ", ".join(f'{sums[name]} "{name}"' for name in names)
@@ -196,7 +201,8 @@ def duckdb_ways(duckdb: Any, columns: Mapping[str, Any], forecasters: int, threa
 
     def ece() -> Floats:
         n, stated, came = binned("npy")
-        return np.abs(stated - came).sum(axis=1) / n.sum(axis=1)
+        found: Floats = np.abs(stated - came).sum(axis=1) / n.sum(axis=1)
+        return found
 
     return {
         "brier": lambda: mean("(p - y) * (p - y)"),

@@ -7,58 +7,160 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
+from rich.table import Table
 
+from beforehand.book.store import write_synced
+from beforehand.cli.league_folder import DECLARATION_NAME, LeagueFolder
 from beforehand.cli.screen import errors_named, out
+from beforehand.cli.world import forecasters_of
 from beforehand.clock import SystemClock
 from beforehand.errors import FormatError, RuleError
+from beforehand.forecasters.connections import Connections
+from beforehand.forecasters.plugin import sealed_plugins
+from beforehand.forecasters.search import HttpSearch, SearchTool
 from beforehand.leagues import shipped
 from beforehand.records.declaration import Declaration, missing_features
+from beforehand.records.lineup import Lineup
 from beforehand.stages.declare import declare, open_league
+from beforehand.stages.opening import ROSTER_FILE
+from beforehand.stages.outlook import Outlook, outlook
+from beforehand.stages.status import money
 
-EPILOG = "Example: beforehand declare blind.toml --check. Exit codes: 0 valid, 2 refused."
+EPILOG = "Example: beforehand declare blind --dry-run. Exit codes: 0 valid or declared, 2 refused."
 
 
 def declare_league(
-    file: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped one.")],
+    file: Annotated[
+        str, typer.Argument(help="A league's folder, a TOML file, or the name of a shipped one.")
+    ],
     check: Annotated[bool, typer.Option("--check", help="Only check it.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would ask, and what a week costs.")
+    ] = False,
     folder: Annotated[
-        Path | None, typer.Option("--dir", help="Begin the league's book in this folder.")
+        Path | None, typer.Option("--dir", help="Begin the league in this folder.")
+    ] = None,
+    successor_of: Annotated[
+        Path | None,
+        typer.Option(help="The last checkpoint of a book that ended and that this one follows."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Check a league's declaration; without --check, seal it as the first line of a book."""
+    """Check a league's declaration; without --check or --dry-run, seal it as line 1 of a book."""
     with errors_named("See docs/reference/declaration.md for every key."):
+        given = Path(file)
+        if given.is_dir():
+            folder = folder or given
+            file = str(given / DECLARATION_NAME)
         declaration = Declaration.parse(_read(file), file)
         missing = missing_features(declaration)
+        coming = _outlook(declaration, folder) if dry_run and not missing else None
         if as_json:
-            out.print_json(
-                json.dumps(
-                    {
-                        "valid": True,
-                        "name": declaration.name,
-                        "sha256": declaration.sha256,
-                        "cannot_run_yet": missing,
-                    }
-                )
-            )
+            out.print_json(json.dumps(_told(declaration, missing, coming)))
         else:
             out.print(
                 f"{file}: valid; {declaration.name}, SHA-256 {declaration.sha256}", soft_wrap=True
             )
             for sentence in missing:
                 out.print(f"  not in this version: {sentence}", markup=False, soft_wrap=True)
-        if check:
+            if coming is not None:
+                _print_outlook(coming)
+        if check or dry_run:
             return
         if folder is None:
-            raise RuleError(
-                "give --check to check only, or --dir FOLDER to begin the league's book"
-            )
-        with open_league(folder, declaration, SystemClock()) as pen:
-            declare(pen, declaration, folder)
-            pen.checkpoint()
-            out.print(
-                f"declared in {folder}: {pen.store.size} lines, key {pen.key.verifier.text()}"
-            )
+            raise RuleError("give --check to check only, or --dir FOLDER to begin the league there")
+        _declare(declaration, folder, successor_of)
+
+
+def _declare(declaration: Declaration, folder: Path, successor_of: Path | None) -> None:
+    """Seal it; the folder keeps the very bytes as `declaration.toml`."""
+    league = LeagueFolder.at(folder)
+    kept = league.declaration_file
+    if kept.is_file() and kept.read_bytes() != declaration.data:
+        raise RuleError(f"{kept} is another declaration; declare the folder, or choose another")
+    if successor_of is not None and not successor_of.is_file():
+        raise FormatError(f"--successor-of {successor_of} is not a file: give a checkpoint")
+    predecessor = None if successor_of is None else successor_of.read_bytes()
+    plugins = sealed_plugins(Lineup.of(declaration.content).models)  # one that fails stops here
+    with open_league(league.book, declaration, league.clock()) as pen:
+        declare(pen, declaration, league.book, plugins, predecessor)
+        pen.checkpoint()
+        size, key = pen.store.size, pen.key.verifier.text()
+    if not kept.is_file():
+        write_synced(kept, declaration.data)
+    out.print(f"declared in {folder}: {size} lines, key {key}", soft_wrap=True)
+    out.print(
+        f"Keep {league.book / 'keys'} safe, and the recovery key in it elsewhere; then: "
+        f"beforehand run {folder}",
+        soft_wrap=True,
+    )
+
+
+def _outlook(declaration: Declaration, folder: Path | None) -> Outlook | None:
+    """The coming week of a league that asks; None for one that does not."""
+    if declaration.content["answers"]["entry"] != "asked":
+        return None
+    league = LeagueFolder.at(folder) if folder is not None else None
+    lineup = Lineup.of(declaration.content)
+    if league is not None and (league.path / ROSTER_FILE).is_file():
+        lineup = Lineup.parse((league.path / ROSTER_FILE).read_bytes(), ROSTER_FILE)
+    clock = league.clock() if league is not None else SystemClock()
+    # Nothing is sent, so no key is needed.
+    idle = Connections()
+    tool = SearchTool(HttpSearch("http://127.0.0.1/", None, idle), clock, clock.now())
+    made = forecasters_of(lineup, declaration, idle, keys=lambda model: None, tool=tool)
+    models = {model["forecaster"]: model["model"] for model in lineup.models}
+    return outlook(declaration, made, models, clock.now())
+
+
+def _told(
+    declaration: Declaration, missing: list[str], coming: Outlook | None
+) -> dict[str, object]:
+    content: dict[str, object] = {
+        "valid": True,
+        "name": declaration.name,
+        "sha256": declaration.sha256,
+        "cannot_run_yet": missing,
+    }
+    if coming is not None:
+        content["week"] = {
+            "slots": list(coming.slots),
+            "questions_a_slot_at_most": coming.questions_a_slot,
+            "asks_at_most": coming.asks,
+            "currency": coming.currency,
+            "reserved_at_list_price": money(coming.a_week),
+            "with_every_retry": money(coming.a_week_at_most),
+            "cap": None if coming.cap is None else money(coming.cap),
+            "per": coming.per,
+            "seats": {seat.forecaster: money(seat.a_week) for seat in coming.seats},
+        }
+    return content
+
+
+def _print_outlook(coming: Outlook) -> None:
+    out.print(
+        f"the coming 7 days: {len(coming.slots)} slots, at most {coming.questions_a_slot} "
+        f"questions each, {coming.asks} asks"
+    )
+    table = Table(title="At list price, upper bounds", title_justify="left", box=box.SIMPLE_HEAD)
+    for name in ("forecaster", "model", "an ask", "a week", "with every retry"):
+        table.add_column(name, justify="left" if name in ("forecaster", "model") else "right")
+    for seat in coming.seats:
+        table.add_row(
+            seat.forecaster,
+            seat.model,
+            money(seat.an_ask),
+            money(seat.a_week),
+            money(seat.a_week_at_most),
+        )
+    out.print(table)
+    out.print(
+        f"in all {money(coming.a_week)} {coming.currency}, with every retry "
+        f"{money(coming.a_week_at_most)}; real costs are usually far below"
+    )
+    if coming.cap is not None:
+        out.print(f"the hard cap: {money(coming.cap)} {coming.currency} a {coming.per}")
 
 
 def _read(file: str) -> bytes:

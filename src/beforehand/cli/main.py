@@ -9,13 +9,27 @@ import typer
 import beforehand
 from beforehand.cli import (
     bench,
+    conforming,
     declaring,
     demo,
+    entrant,
+    identity,
+    intake,
+    keeping,
+    keys,
+    operating,
+    proving,
     publishing,
+    rehearsal,
     releasing,
     scoring,
+    sealing,
     serving,
+    starting,
+    submitting,
+    telling,
     verification,
+    witness,
 )
 
 app = typer.Typer(
@@ -32,7 +46,28 @@ app.command(epilog=verification.EPILOG)(verification.verify)
 app.command(epilog=scoring.EPILOG)(scoring.score)
 app.command(epilog=publishing.EPILOG)(publishing.publish)
 app.command(epilog="Example: beforehand serve beforehand-demo/public")(serving.serve)
+app.command(epilog=proving.EPILOG)(proving.prove)
+app.command(epilog=conforming.EPILOG)(conforming.conform)
+app.command(epilog=sealing.SEAL_EPILOG)(sealing.seal)
+app.command("reveal", epilog=sealing.REVEAL_EPILOG)(sealing.reveal_seal)
+app.command(epilog=rehearsal.EPILOG)(rehearsal.rehearse)
+app.command(epilog=starting.INIT_EPILOG)(starting.init)
+app.command(epilog=starting.DOCTOR_EPILOG)(starting.doctor)
 app.command("declare", epilog=declaring.EPILOG)(declaring.declare_league)
+app.command("tick", epilog=operating.TICK_EPILOG)(operating.tick_once)
+app.command("run", epilog=operating.RUN_EPILOG)(operating.run_league)
+app.command(epilog=telling.STATUS_EPILOG)(telling.status)
+app.command(epilog=telling.COSTS_EPILOG)(telling.costs)
+app.command(epilog=keeping.EXPORT_EPILOG)(keeping.export)
+app.command(epilog=keeping.BACKUP_EPILOG)(keeping.backup)
+app.command(epilog=keeping.RESTORE_EPILOG)(keeping.restore)
+app.command("submit", epilog=submitting.SUBMIT_EPILOG)(submitting.submit)
+app.command("intake", epilog=intake.EPILOG)(intake.intake)
+app.add_typer(entrant.app, name="entrant")
+app.add_typer(submitting.receipt_app, name="receipt")
+app.add_typer(witness.app, name="witness")
+app.add_typer(keys.app, name="key")
+app.add_typer(identity.app, name="identity")
 app.add_typer(releasing.app, name="release")
 app.add_typer(bench.app, name="bench")
 

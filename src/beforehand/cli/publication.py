@@ -42,6 +42,7 @@ def publish_league(
             league=data.fold.league.league,
             fold=data.fold,
             rows=data.rows,
+            attempts=data.attempts,
             board=data.board,
             read_body=_published_body(fresh, data),
             checkpoints=_checkpoints(reader),

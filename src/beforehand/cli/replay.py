@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from beforehand.clock import SimulatedClock, instant_key, instant_text
-from beforehand.errors import IntegrityError
+from beforehand.errors import IntegrityError, RuleError
 from beforehand.leagues import shipped
 from beforehand.publish.benchmark import median_by_type
 from beforehand.publish.public import Publication
@@ -81,7 +81,9 @@ def _play(
     ids = seal_questions(pen, round_.events, count)
     run = round_.due
     seal_snapshot(pen, run, round_.events, ids, round_.snapshot, round_.frozen_at)
-    deadline = declaration.deadline
+    slot, deadline = declaration.slot, declaration.deadline
+    if slot is None or deadline is None:
+        raise RuleError(f"{declaration.name} is no replay: it has no slot of its own")
     seats = accepted_seats([answer.forecaster for answer in round_.answers], "human")
 
     def roster(at: str) -> Roster:
@@ -94,7 +96,7 @@ def _play(
             counted_run=declaration.counted_run,
         )
 
-    open_run(pen, roster, run, declaration.segment, declaration.slot)
+    open_run(pen, roster, run, declaration.segment, slot)
     pen.checkpoint()
     _step(clock, deadline)
     count = _Count("seal the answers", len(round_.answers), progress)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
+from beforehand import errors
 from beforehand.errors import BeforehandError
 
 out = Console(highlight=False)
@@ -27,8 +37,8 @@ def progress_bars() -> Iterator[Report]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=err, transient=False) as bars:
-        tasks: dict[str, object] = {}
-        last: list[object] = []
+        tasks: dict[str, TaskID] = {}
+        last: list[TaskID] = []
 
         def report(step: str, done: int, total: int) -> None:
             if step not in tasks:
@@ -36,29 +46,56 @@ def progress_bars() -> Iterator[Report]:
                     _finish(bars, last[-1])
                 tasks[step] = bars.add_task(step, total=total)
                 last.append(tasks[step])
-            bars.update(tasks[step], completed=done, total=total)  # type: ignore[arg-type]
+            bars.update(tasks[step], completed=done, total=total)
 
         yield report
         if last:
             _finish(bars, last[-1])
 
 
-def _finish(bars: Progress, task: object) -> None:
-    held = bars.tasks[task]  # type: ignore[index]
-    bars.update(task, completed=held.total)  # type: ignore[arg-type]
+def _finish(bars: Progress, task: TaskID) -> None:
+    bars.update(task, completed=bars.tasks[task].total)
 
 
 @contextlib.contextmanager
-def errors_named(next_step: str = "") -> Iterator[None]:
-    """An error of ours, or of the disk, ends the command with its message and exit code 2."""
+def errors_named(next_step: str = "", *, as_json: bool = False) -> Iterator[None]:
+    """An error of ours, or of the disk, ends the command with its message and exit code 2.
+
+    With `as_json` it is an object on standard output as well.
+    """
     try:
         yield
     except BeforehandError as error:
-        err.print(f"[bold red]{type(error).__name__}[/]: ", end="")
+        if as_json:
+            typer.echo(json.dumps({"error": error_content(error)}, indent=1, ensure_ascii=False))
+        err.print(f"[bold red]{_branch(error)}[/]: ", end="")
         err.print(str(error), markup=False, soft_wrap=True)
         if next_step:
             err.print(next_step, markup=False)
         raise typer.Exit(2) from None
     except OSError as error:
+        if as_json:
+            typer.echo(json.dumps({"error": error_content(error)}, indent=1, ensure_ascii=False))
         err.print(f"{type(error).__name__}: {error}", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
+
+
+def error_content(error: Exception) -> dict[str, Any]:
+    """An error as JSON values; `where`, `todo` and `more`, the other bad rows, where it has them.
+
+    >>> error_content(OSError("disk full"))
+    {'kind': 'OSError', 'where': None, 'what': 'disk full', 'todo': None, 'more': {}}
+    """
+    return {
+        "kind": _branch(error),
+        "where": getattr(error, "where", None) or None,
+        "what": getattr(error, "what", None) or str(error),
+        "todo": getattr(error, "todo", None) or None,
+        "more": dict(getattr(error, "more", None) or {}),
+    }
+
+
+def _branch(error: Exception) -> str:
+    """The branch of the error tree that says who must act; else the error's own name."""
+    names = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+    return next(names, type(error).__name__)

@@ -5,18 +5,26 @@ from __future__ import annotations
 import csv
 import json
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from beforehand.book.checker import read_since, verify_path
-from beforehand.book.folder import DirectoryFolder
+from beforehand.book.checker import PROOF_SUFFIX, read_since, verify_path
+from beforehand.book.folder import DirectoryFolder, printable
 from beforehand.book.manifest import CHECKER_PATH
 from beforehand.book.options import Options
 from beforehand.book.report import Report
 from beforehand.book.verify import report_lines
+from beforehand.cli.evidence import (
+    ReaderTrust,
+    add_levels,
+    add_proof_evidence,
+    level_lines,
+    lone_evidence,
+)
 from beforehand.cli.fetch import fetch_public, is_url
 from beforehand.cli.screen import err, errors_named, out, progress_bars
 from beforehand.clock import SystemClock
@@ -34,17 +42,35 @@ EPILOG = (
 
 
 def verify(
-    path: Annotated[str, typer.Argument(help="The published folder, its URL, or a lone book.")],
+    path: Annotated[
+        str,
+        typer.Argument(help="A published folder, its URL, a FILE.proof, a FILE.fraud, or a book."),
+    ],
+    evidence: Annotated[
+        Path | None,
+        typer.Argument(help="Evidence of others over that file: .ots, .tsr, a Sigstore bundle."),
+    ] = None,
     origin: Annotated[str | None, typer.Option(help="The origin you expect.")] = None,
     key: Annotated[str | None, typer.Option(help="The verifier key you expect.")] = None,
     since: Annotated[Path | None, typer.Option(help="A checkpoint you kept from before.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Judge due times at this instant.")] = None,
     require: Annotated[str, typer.Option(help="Levels that must be reached, by comma.")] = "",
     processes: Annotated[int, typer.Option(help="Worker processes for the chain.")] = 1,
+    trust: Annotated[
+        Path | None, typer.Option(help="The folder of clocks and witnesses that you trust.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Verify a published league from its files alone, and recount its scores."""
+    """Verify a published league from its files alone, and recount its scores.
+
+    With a second file: check that one piece of evidence over the first.
+    """
     with errors_named():
+        reader = ReaderTrust.read(trust)
+        if evidence is not None:
+            code, said = lone_evidence(Path(path), evidence, reader, as_of or SystemClock().now())
+            out.print(said, markup=False, soft_wrap=True)
+            raise typer.Exit(code)
         options = Options(
             as_of=as_of or SystemClock().now(),
             origin=origin,
@@ -56,24 +82,40 @@ def verify(
             with tempfile.TemporaryDirectory(prefix="beforehand-") as folder:
                 with progress_bars() as progress:
                     fetch_public(path, Path(folder), progress)
-                report = verify_published(Path(folder), options, processes)
+                report = verify_published(Path(folder), options, processes, reader)
             report.not_checked.append(
                 "files beside the listed ones: a web host shows only what is asked for"
             )
         else:
-            report = verify_published(Path(path), options, processes)
+            report = verify_published(Path(path), options, processes, reader)
     if as_json:
         out.print_json(json.dumps(report.content()))
     else:
-        for line in report_lines(report):
+        for line in printed_lines(report):
             out.print(line, markup=False, soft_wrap=True)
     raise typer.Exit(report.exit_code)
 
 
-def verify_published(path: Path, options: Options, processes: int = 1) -> Report:
-    """The recipe's eight steps, then step 9: the recount, and Parquet against the same rows."""
+def printed_lines(report: Report) -> Iterator[str]:
+    """The report for a person, the levels of each league before its last line."""
+    lines = list(report_lines(report))
+    yield from lines[:-1]
+    for name, league in report.leagues.items():
+        told = level_lines(league)
+        if told:
+            yield f"{printable(name)}: {told[0]}"
+            yield from map(printable, told[1:])
+    yield from lines[-1:]
+
+
+def verify_published(
+    path: Path, options: Options, processes: int = 1, reader: ReaderTrust | None = None
+) -> Report:
+    """The recipe's eight steps, step 9: the recount and Parquet, and step 10: what others saw."""
     steps = replace(options, progress=lambda step: err.print(f"… {step}", style="dim"))
     report = verify_path(path, steps, processes)
+    if path.suffix == PROOF_SUFFIX and path.is_file():
+        add_proof_evidence(report, path, reader or ReaderTrust(), options.as_of)
     if not path.is_dir():
         return report
     steps.progress("recount")
@@ -83,6 +125,7 @@ def verify_published(path: Path, options: Options, processes: int = 1) -> Report
             _compare_parquet(report, path, league)
     except (BeforehandError, UnicodeDecodeError) as error:
         report.unmet.append(f"recount: could not be done: {error}")
+    add_levels(report, path, reader or ReaderTrust(), options.as_of)
     _note_checker(report, path)
     pages = sum(1 for _ in path.rglob("*.html"))
     report.not_checked.append(f"pages ({pages}): hashed and signed, and not computed again")

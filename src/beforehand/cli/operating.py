@@ -1,0 +1,191 @@
+"""`beforehand tick` and `beforehand run`: a live league, one step or for as long as it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from beforehand.book.manifest import MANIFEST_PATH
+from beforehand.cli.league_folder import LeagueFolder
+from beforehand.cli.outside import anchors_of
+from beforehand.cli.publication import publish_league
+from beforehand.cli.screen import err, errors_named, out, progress_bars
+from beforehand.cli.world import open_world
+from beforehand.clock import Clock, instant_key
+from beforehand.errors import BeforehandError, ConflictError
+from beforehand.records.codec import decode_json
+from beforehand.relay.watch import keep_watch
+from beforehand.stages.anchoring import seal_proofs, stamp_checkpoint
+from beforehand.stages.pen import Pen
+from beforehand.stages.situation import Situation
+from beforehand.stages.tick import Ticked, next_due, tick
+
+Folder = Annotated[Path, typer.Argument(help="The league's folder, as `beforehand init` made it.")]
+NoPublish = Annotated[bool, typer.Option("--no-publish", help="Leave public/ as it is.")]
+# Submissions and settings are looked at this often between due times.
+LONGEST_SLEEP_SECONDS = 20.0
+
+TICK_EPILOG = (
+    "Example, every minute from cron: * * * * * beforehand tick /srv/blind. Exit codes: 0 done "
+    "or nothing due, 1 a run ended without one valid answer, 2 could not run."
+)
+RUN_EPILOG = (
+    "Example: beforehand run /srv/blind. Ctrl-C or SIGTERM ends it after what is in flight."
+)
+
+
+def tick_once(
+    folder: Folder,
+    no_publish: NoPublish = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> None:
+    """Do whatever is due now, once: missed slots, a due slot, settling, publishing."""
+    with errors_named():
+        league = LeagueFolder.at(folder)
+        try:
+            pen, situation = league.open()
+        except ConflictError:
+            out.print("another tick is at work on this league; nothing to do here")
+            return
+        with pen:
+            before = pen.store.size
+            with progress_bars() as bars:
+                done = asyncio.run(step(league, pen, situation, bars))
+            finish(league, pen, situation, done, before=before, publish=not no_publish)
+    if as_json:
+        out.print_json(json.dumps(told(done)))
+    else:
+        print_ticked(done)
+    if done.unready:
+        raise typer.Exit(2)
+    if done.failed:
+        raise typer.Exit(1)
+
+
+def run_league(folder: Folder, no_publish: NoPublish = False) -> None:
+    """Run the league: do what is due, sleep until the next thing is, again and again."""
+    with errors_named():
+        league = LeagueFolder.at(folder)
+        pen, situation = league.open()
+        with pen:
+            asyncio.run(_loop(league, pen, situation, publish=not no_publish))
+
+
+async def _loop(league: LeagueFolder, pen: Pen, situation: Situation, *, publish: bool) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    while not stop.is_set():
+        before = pen.store.size
+        done = await step(league, pen, situation, None)
+        finish(league, pen, situation, done, before=before, publish=publish)
+        if pen.store.size != before:
+            print_ticked(done)
+        await _sleep(pen.clock, next_due(situation, pen.now()[0], league.path), stop)
+    out.print("stopped")
+
+
+async def _sleep(clock: Clock, due: str | None, stop: asyncio.Event) -> None:
+    """Until something is due, but never long: an entrant's answer may arrive meanwhile."""
+    seconds = LONGEST_SLEEP_SECONDS
+    if due is not None:
+        left = (instant_key(due) - instant_key(clock.now())).total_seconds()
+        seconds = max(0.2, min(seconds, left))
+    try:
+        await asyncio.wait_for(stop.wait(), timeout=seconds)
+    except TimeoutError:
+        return
+
+
+async def step(league: LeagueFolder, pen: Pen, situation: Situation, bars: Any) -> Ticked:
+    """One tick, with the world opened for it and given back."""
+    async with open_world(league, situation.declaration, pen.clock, bars) as world:
+        return await tick(pen, situation, world, league.path)
+
+
+def finish(
+    league: LeagueFolder,
+    pen: Pen,
+    situation: Situation,
+    done: Ticked,
+    *,
+    before: int,
+    publish: bool,
+) -> None:
+    """Sign and anchor a checkpoint, publish what is new or due, tell who wants to be told."""
+    if pen.store.size != before or not pen.store.checkpoints():
+        seal_proofs(pen, league.path)
+        situation.catch_up(pen.records())
+        pen.checkpoint()
+    now = pen.now()[0]
+    stamped = _stamp(league, pen, situation, now, done)
+    if publish and (pen.store.size != before or stamped or _behind(league, situation, now)):
+        with progress_bars() as bars:
+            publish_league(league.book, pen.key, league.public, now, bars)
+    watched = keep_watch(
+        league.path,
+        pen.records(),
+        situation.declaration,
+        now,
+        public=league.public if publish else None,
+        went_well=not done.failed and not done.unready,
+    )
+    done.problems += watched.problems
+
+
+def _stamp(league: LeagueFolder, pen: Pen, situation: Situation, now: str, done: Ticked) -> bool:
+    """Submit to the declared anchors what is due; whether any evidence is new."""
+    try:
+        anchors = anchors_of(league, situation.declaration, pen, pen.clock)
+    except BeforehandError as error:
+        done.problems.append(f"anchors: {error}")
+        return False
+    stamped = stamp_checkpoint(pen, league.path, anchors, now)
+    done.problems += stamped.problems
+    return bool(stamped.submitted or stamped.completed)
+
+
+def _behind(league: LeagueFolder, situation: Situation, now: str) -> bool:
+    """Whether answers came due since the folder was published, or nothing was published yet."""
+    try:
+        manifest = decode_json((league.public / MANIFEST_PATH).read_bytes())
+        since = instant_key(manifest["as_of"])
+    except (OSError, KeyError, BeforehandError):
+        return True
+    deadlines = (instant_key(run.roster.deadline) for run in situation.runs.values())
+    return any(since < deadline <= instant_key(now) for deadline in deadlines)
+
+
+def told(done: Ticked) -> dict[str, Any]:
+    """What a tick did, as JSON values."""
+    return asdict(done)
+
+
+def print_ticked(done: Ticked) -> None:
+    """What a tick did, a line a thing; one line where nothing was due."""
+    lines = [f"opened {run}" for run in done.opened]
+    lines += [f"missed {run}: never backfilled" for run in done.missed]
+    lines += [f"run {run}: {status}" for run, status in done.closed.items()]
+    if done.accepted:
+        lines.append(f"{done.accepted} submissions sealed")
+    if done.settled is not None:
+        found = done.settled
+        lines.append(
+            f"settling: {found.looked_up} markets looked up, {found.resolved} resolved, "
+            f"{found.corrected} corrected, {len(found.failed)} could not be read"
+        )
+    if not lines and not done.unready:
+        lines.append("nothing was due")
+    for line in lines:
+        out.print(line, markup=False, soft_wrap=True)
+    for problem in done.problems:
+        out.print(f"problem: {problem}", markup=False, soft_wrap=True)
+    for reason in done.unready:
+        err.print(f"not ready: {reason}", markup=False, soft_wrap=True)

@@ -1,0 +1,296 @@
+"""`beforehand rehearse`: the whole live path over real sockets, against replicas on this machine.
+
+A venue replica and a model replica run as processes of their own; the league
+between them is the real one, in simulated time that only steps, never with a
+call in flight. Every page of it says that it is simulated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import time
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from beforehand.book.options import Options
+from beforehand.book.verify import report_lines
+from beforehand.cli.boardtable import print_skill_board
+from beforehand.cli.league_folder import DECLARATION_NAME, SETTINGS_NAME, LeagueFolder
+from beforehand.cli.publication import publish_league
+from beforehand.cli.screen import Report, errors_named, out, progress_bars
+from beforehand.cli.serving import serve_until_stopped
+from beforehand.cli.telling import print_status
+from beforehand.cli.verification import verify_published
+from beforehand.cli.world import open_world
+from beforehand.clock import SimulatedClock, SystemClock, instant_key
+from beforehand.errors import IntegrityError, RuleError
+from beforehand.forecasters.connections import Connections
+from beforehand.leagues import shipped
+from beforehand.records.declaration import Declaration
+from beforehand.stages.declare import declare, open_league
+from beforehand.stages.pen import Pen
+from beforehand.stages.situation import Situation
+from beforehand.stages.slots import later
+from beforehand.stages.status import money, status_of
+from beforehand.stages.tick import next_due, tick
+from beforehand.testing.replicas import Replicas
+
+EPILOG = "Example: beforehand rehearse --weeks 3 --dir /tmp/rehearsal --no-serve"
+MARK = "beforehand-rehearsal.json"
+START = "2026-01-05T00:00:00Z"
+MADE = ("declaration.toml", "settings.toml", "league", "public", "state", "replicas", "clock")
+# Three models are made by more than one lab's recipe, so that families differ.
+SEATS = (
+    ("sharp", "Simulated Lab A", "sharp", False),
+    ("plain", "Simulated Lab A", "plain", False),
+    ("hedger", "Simulated Lab B", "hedger", True),
+    ("noisy", "Simulated Lab B", "noisy", True),
+    ("bold", "Simulated Lab C", "bold", False),
+    ("flaky", "Simulated Lab C", "flaky", True),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is rehearsed: how long, with how many models, under which seed and faults."""
+
+    weeks: int
+    models: int
+    seed: int
+    faults: str
+    venue_port: int
+    model_port: int
+
+    @property
+    def end(self) -> str:
+        """When the rehearsal ends in simulated time."""
+        return later(START, days=7 * self.weeks)
+
+
+def rehearse(
+    folder: Annotated[Path, typer.Option("--dir", help="Where to put the league.")] = Path(
+        "beforehand-rehearsal"
+    ),
+    weeks: Annotated[int, typer.Option(help="Simulated weeks.", min=1, max=52)] = 3,
+    models: Annotated[int, typer.Option(help="How many models are asked.", min=1, max=6)] = 6,
+    seed: Annotated[int, typer.Option(help="Markets, prices and answers follow from it.")] = 1,
+    faults: Annotated[
+        str, typer.Option(help='Faults of the venue, as "error500:rate=0.05;half:rate=0.01".')
+    ] = "",
+    serve: Annotated[bool, typer.Option(help="Serve the site on loopback at the end.")] = True,
+    force: Annotated[bool, typer.Option("--force", help="Start over in a used folder.")] = False,
+    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)] = 0,
+) -> None:
+    """Run a live league against a simulated venue and simulated models, then publish and verify.
+
+    Markets, prices, answers and outcomes are simulated and say so; sockets,
+    clients, money rules, book and pages are the real ones. Killed and called
+    again with the same --dir, it goes on where it was.
+    """
+    with errors_named():
+        begun = time.monotonic()
+        Connections()  # says at once what is not installed
+        plan = _begun(folder, force)
+        with progress_bars() as bars, _replicas(folder, plan, seed, faults) as replicas:
+            if plan is None:
+                ports = (_port(replicas.venue.url), _port(replicas.model.url))
+                plan = Plan(weeks, models, seed, faults, *ports)
+                _write_plan(folder, plan)
+            write_league(folder, plan.models, replicas)
+            league = LeagueFolder.at(folder)
+            pen, situation = open_declared(league)
+            with pen:
+                asyncio.run(play(league, pen, situation, plan.end, bars))
+                pen.checkpoint()
+                data = publish_league(league.book, pen.key, league.public, pen.now()[0], bars)
+                told = status_of(situation, pen.now()[0], None)
+        out.print(f"{data.checkpoint.size} lines sealed, published in {league.public}\n")
+        print_skill_board(data.board)
+        print_status(told)
+        _reconcile(told, folder / "replicas" / "model_requests.jsonl")
+        _verify(league.public)
+        out.print(f"\n{plan.weeks} simulated weeks took {time.monotonic() - begun:.0f} s")
+        if serve:
+            serve_until_stopped(league.public, port)
+        else:
+            out.print(f"Look at it: [bold]beforehand serve {league.public}[/]")
+
+
+async def play(
+    league: LeagueFolder, pen: Pen, situation: Situation, end: str, bars: Report | None
+) -> None:
+    """Step from one due time to the next until `end`, a tick at each."""
+    clock = pen.clock
+    if not isinstance(clock, SimulatedClock):
+        raise RuleError("only simulated time can be stepped")
+    first, last = instant_key(START), instant_key(end)
+    total = int((last - first).total_seconds() // 3600)
+    async with open_world(league, situation.declaration, clock) as world:
+        while True:
+            await tick(pen, situation, world, league.path)
+            due = next_due(situation, later(clock.now(), seconds=1), league.path)
+            if due is None or instant_key(due) > last:
+                break
+            clock.step_to(due)
+            if bars is not None:
+                hours = int((instant_key(due) - first).total_seconds() // 3600)
+                bars("simulated hours", hours, total)
+    clock.step_to(end)
+
+
+def open_declared(league: LeagueFolder) -> tuple[Pen, Situation]:
+    """The pen of the rehearsal's league, declared where it is not yet."""
+    declaration = league.declaration()
+    pen = open_league(league.book, declaration, SimulatedClock(league.path / "clock"))
+    try:
+        declare(pen, declaration, league.book)
+        situation = Situation(declaration)
+        situation.catch_up(pen.records())
+    except BaseException:
+        pen.store.close()
+        raise
+    return pen, situation
+
+
+# ---- what is rehearsed
+
+
+def _begun(folder: Path, force: bool) -> Plan | None:
+    """The plan of a rehearsal that was begun here; None for a folder made fresh."""
+    if folder.exists() and not folder.is_dir():
+        raise RuleError(f"{folder} is a file; choose another --dir")
+    mark = folder / MARK
+    if folder.exists() and any(folder.iterdir()):
+        if not mark.is_file():
+            raise RuleError(f"{folder} holds something no rehearsal made; choose another --dir")
+        if not force:
+            out.print(f"going on with the rehearsal in {folder}; --force starts over")
+            return Plan(**json.loads(mark.read_text(encoding="ascii")))
+        for name in (*MADE, MARK):
+            path = folder / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    SimulatedClock(folder / "clock", START)
+    return None
+
+
+def _replicas(folder: Path, plan: Plan | None, seed: int, faults: str) -> Replicas:
+    """The replicas; those of a begun rehearsal at the ports that its roster names."""
+    ports = (plan.venue_port, plan.model_port) if plan else (0, 0)
+    options = [("--port", str(port), "--no-limits") for port in ports]
+    wanted = plan.faults if plan else faults
+    venue = (*options[0], *(("--faults", wanted) if wanted else ()))
+    return Replicas(
+        folder / "replicas",
+        clock=folder / "clock",
+        seed=plan.seed if plan else seed,
+        venue_options=venue,
+        model_options=options[1],
+    )
+
+
+def _port(url: str) -> int:
+    return int(url.rpartition(":")[2])
+
+
+def _write_plan(folder: Path, plan: Plan) -> None:
+    text = json.dumps(plan.__dict__, indent=1) + "\n"
+    (folder / MARK).write_text(text, encoding="ascii")
+
+
+def write_league(folder: Path, models: int, replicas: Replicas) -> None:
+    """Declaration and settings; what a begun rehearsal has already is left as it is."""
+    if not (folder / SETTINGS_NAME).is_file():
+        (folder / SETTINGS_NAME).write_text(
+            "[venue]\n"
+            f'gamma = "{replicas.gamma}"\nclob = "{replicas.clob}"\n'
+            "requests_per_second = 10000\n\n[asking]\nbackoff_milliseconds = 5\n",
+            encoding="ascii",
+        )
+    if not (folder / DECLARATION_NAME).is_file():
+        text = rehearsal_declaration(models, replicas.models)
+        Declaration.parse(text.encode("utf-8"), "the rehearsal's declaration")
+        (folder / DECLARATION_NAME).write_text(text, encoding="utf-8")
+
+
+def rehearsal_declaration(models: int, endpoint: str) -> str:
+    """The shipped blind declaration, in simulated time, with the replica's models."""
+    text = shipped()["blind"].decode("utf-8")
+    head, tail = text[: text.index("\n[[models]]")], text[text.index("\n[snapshot]") :]
+    seats = "".join(_seat(*seat, endpoint) for seat in SEATS[:models])
+    text = head + "\n" + seats + tail
+    for old, new in (
+        ('name = "blind"', 'name = "rehearsal"'),
+        ('title = "Blind models', 'title = "Rehearsal (simulated): blind models'),
+        ("blind.beforehand.example/blind/book", "rehearsal.beforehand.example/rehearsal/book"),
+        ("The operator of the blind league", "Simulated: nobody's forecasts on no real market"),
+        ('time = "live"', 'time = "simulated"'),
+        (
+            "The first segment. Every answer is sealed before its market has resolved.",
+            "A rehearsal: venue, models and time are simulated, and its stamps prove nothing.",
+        ),
+        ("seats = 6", f"seats = {models}"),
+        ('use = ["opentimestamps"]', "use = []"),
+    ):
+        if old not in text:
+            raise IntegrityError(f"the shipped blind declaration no longer says {old!r}")
+        text = text.replace(old, new, 1)
+    return text
+
+
+def _seat(name: str, company: str, family: str, open_weights: bool, endpoint: str) -> str:
+    return f"""
+[[models]]
+forecaster = "{name}"
+via = "chat"
+endpoint = "{endpoint}"
+model = "sim/{name}-1"
+version = "1"
+company = "{company}"
+family = "{family}"
+open_weights = {str(open_weights).lower()}
+temperature = "sent"
+structured = "json_schema"
+search = "none"
+max_tokens = 400
+timeout_seconds = 5
+price_prompt = "1"
+price_completion = "4"
+"""
+
+
+# ---- what it came to
+
+
+def _reconcile(told: dict[str, Any], log: Path) -> None:
+    """The book's money beside what the model replica wrote down as charged."""
+    total = told["budget"]["total"]
+    charged = sum((Decimal(each) for each in _charges(log)), Decimal(0))
+    out.print(
+        f"money: {total['spent']} charged by the book's lines and {total['standing']} standing; "
+        f"the model replica charged {money(charged)}",
+        soft_wrap=True,
+    )
+
+
+def _charges(log: Path) -> list[str]:
+    with log.open(encoding="utf-8") as lines:
+        return [str(json.loads(line).get("cost", "0")) for line in lines]
+
+
+def _verify(public: Path) -> None:
+    out.print("\n[bold]Verify[/] – from the published files alone")
+    report = verify_published(public, Options(as_of=SystemClock().now()))
+    for line in report_lines(report):
+        out.print(f"   {line}", markup=False, soft_wrap=True)
+    if report.exit_code:
+        raise IntegrityError("the rehearsal's own publication does not verify")

@@ -1,0 +1,183 @@
+"""What others saw: a live league stamped by a real authority, and what its levels then say."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beforehand.anchors.rfc3161 import TimeStampAuthority
+from beforehand.anchors.trust_files import write_authority
+from beforehand.book.reader import BookReader
+from beforehand.cli.publication import publish_league
+from beforehand.clock import SystemClock
+from beforehand.records.declaration import Declaration
+from beforehand.stages.anchoring import seal_proofs, stamp_checkpoint
+from beforehand.stages.declare import declare, open_league
+from beforehand.stages.pen import Pen
+from beforehand.stages.situation import Situation
+from beforehand.stages.slots import later
+from beforehand.testing.local_tsa import LocalTsa
+from beforehand.testing.served import Served
+from tests.stages.live_world import MODELS, live_declaration
+
+from .conftest import beforehand
+
+
+def live(models: tuple[str, ...] = MODELS) -> Declaration:
+    """The made-up league in the world's own time, and public at once."""
+    text = live_declaration(models).data.decode("utf-8")
+    for old, new in (('time = "simulated"', 'time = "live"'), ('= "deadline"', '= "line"')):
+        assert old in text
+        text = text.replace(old, new)
+    return Declaration.parse(text.encode("utf-8"), "live.toml")
+
+
+@dataclass
+class Stamped:
+    """A published league of one run, stamped by two authorities, and what a reader trusts."""
+
+    folder: Path
+    trust: Path
+
+    @property
+    def public(self) -> Path:
+        return self.folder / "public"
+
+    def verify(self, *words: object) -> tuple[int, dict[str, Any], str]:
+        run = beforehand("verify", self.public, "--json", *words)
+        told = json.loads(run.stdout) if run.stdout else {}
+        return run.returncode, told, run.stdout + run.stderr
+
+
+def quiet(step: str, done: int, total: int) -> None:
+    return
+
+
+@pytest.fixture(scope="module")
+def stamped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stamped]:
+    folder = tmp_path_factory.mktemp("stamped")
+    trust = folder / "trust"
+    clock = SystemClock()
+    declaration = live()
+    authorities = [LocalTsa(folder / name, name) for name in ("one", "two")]
+    with (
+        Served(authorities[0].serve) as first,
+        Served(authorities[1].serve) as second,
+        open_league(folder / "league", declaration, clock) as pen,
+    ):
+        declare(pen, declaration, folder / "league")
+        play(pen, declaration)
+        pen.checkpoint()
+        anchors = [
+            TimeStampAuthority("one", first.url),
+            TimeStampAuthority("two", second.url),
+        ]
+        done = stamp_checkpoint(pen, folder, anchors, clock.now())
+        assert (done.completed, done.problems) == (2, [])
+        time.sleep(2.1)  # tokens have whole seconds, and "before" is strict
+        settle(pen)
+        seal_proofs(pen, folder)
+        pen.checkpoint()
+        publish_league(folder / "league", pen.key, folder / "public", clock.now(), quiet)
+    for authority in authorities:
+        write_authority(trust / "tsa" / authority.name, authority.authority)
+    yield Stamped(folder, trust)
+
+
+def play(pen: Pen, declaration: Declaration) -> None:
+    """One run with its asks and answers, in the present."""
+    from tests.stages.live_run import one_run
+
+    one_run(pen, Situation(declaration))
+
+
+def settle(pen: Pen) -> None:
+    from tests.stages.live_run import settle_all
+
+    settle_all(pen, later(SystemClock().now(), seconds=0))
+
+
+def test_without_trust_evidence_is_present_and_not_checked(stamped: Stamped) -> None:
+    code, told, said = stamped.verify()
+    assert code == 0, said
+    league = told["leagues"]["blind"]
+    assert league["least_levels"]["P1b"] == "1"
+    assert sum("present, not checked" in line for line in told["not_checked"]) == 2
+
+
+def test_two_authorities_that_the_reader_trusts_reach_a_signed_time(stamped: Stamped) -> None:
+    code, told, said = stamped.verify("--trust", stamped.trust)
+    assert code == 0, said
+    league = told["leagues"]["blind"]
+    assert league["least_levels"]["P1b"] == "2+"
+    assert league["least_levels"]["exclusivity"] == "0", "no witness: a second book is possible"
+    assert league["least_levels"]["completeness"] == "1"
+    (run,) = league["levels"].values()
+    assert "one" in run["P1b"]["evidence"] and "two" in run["P1b"]["evidence"]
+    assert "provider receipts" in run["completeness"]["not_excluded"]
+
+
+def test_an_authority_that_the_reader_does_not_trust_is_a_finding(
+    stamped: Stamped, tmp_path: Path
+) -> None:
+    other = LocalTsa(tmp_path / "other", "one")
+    write_authority(tmp_path / "trust" / "tsa" / "one", other.authority)
+    code, told, said = stamped.verify("--trust", tmp_path / "trust")
+    assert code == 1, said
+    assert any(finding["step"] == 10 for finding in told["findings"])
+
+
+def test_a_token_over_another_list_is_a_finding(stamped: Stamped, tmp_path: Path) -> None:
+    size = max(int(path.name) for path in (stamped.folder / "stamps").iterdir())
+    base = stamped.folder / "stamps" / str(size)
+    run = beforehand(
+        "verify", base / "list.txt", base / "list.txt.one.tsr", "--trust", stamped.trust
+    )
+    assert run.returncode == 0, run.stdout
+    other = tmp_path / "list.txt"
+    other.write_bytes((base / "list.txt").read_bytes().replace(b"lines", b"Lines"))
+    run = beforehand("verify", other, base / "list.txt.one.tsr", "--trust", stamped.trust)
+    assert run.returncode == 1
+    run = beforehand("verify", base / "list.txt", base / "list.txt.one.tsr")
+    assert run.returncode in (1, 2), "nothing is trusted, so nothing checks"
+
+
+def test_a_dropped_tail_after_a_stamp_is_a_finding(stamped: Stamped, tmp_path: Path) -> None:
+    copy = tmp_path / "public"
+    shutil.copytree(stamped.public, copy)
+    book = next(copy.glob("api/v1/*/book.jsonl"))
+    lines = book.read_bytes().split(b"\n")[:-1]
+    assert len(lines) == len(list(BookReader(stamped.folder / "league").lines()))
+    book.write_bytes(b"".join(line + b"\n" for line in lines[:-30]))
+    run = beforehand("verify", copy, "--json", "--trust", stamped.trust)
+    assert run.returncode == 1
+    found = json.loads(run.stdout)["findings"]
+    assert any("tail was dropped" in finding["message"] for finding in found)
+
+
+def test_a_proof_of_one_forecast_carries_its_tokens(stamped: Stamped, tmp_path: Path) -> None:
+    book = next(stamped.public.glob("api/v1/*/book.jsonl")).read_bytes().split(b"\n")
+    line = next(n for n, raw in enumerate(book, 1) if b'"kind": "answer"' in raw)
+    target = tmp_path / "one.proof"
+    run = beforehand("prove", stamped.public, "--line", line, "--out", target)
+    assert run.returncode == 0, run.stderr
+    assert target.stat().st_size < 32_000
+    told = json.loads(beforehand("verify", target, "--json").stdout)
+    assert told["result"] == "sound"
+    assert sum("present, not checked here" in said for said in told["not_checked"]) == 2
+    told = json.loads(beforehand("verify", target, "--json", "--trust", stamped.trust).stdout)
+    assert told["result"] == "sound"
+    assert not any("present, not checked here" in said for said in told["not_checked"])
+    assert sum(".tsr" in note for note in told["notes"]) == 2
+    # A token over another list is found, and so is a list over another tree.
+    other = target.read_text().replace('"anchor": "list.txt"', '"anchor": "lost.txt"')
+    (tmp_path / "two.proof").write_text(other)
+    told = json.loads(beforehand("verify", tmp_path / "two.proof", "--json").stdout)
+    assert sum("present, not checked here" in said for said in told["not_checked"]) == 3
