@@ -165,6 +165,7 @@ def test_the_first_screen_names_the_commands_of_this_version() -> None:
     # A row names a group by its first command, or several of a kind at once.
     unnamed = {
         *("bench tally", "bench corp", "bench all", "bench live", "bench faults"),
+        "bench proof",
         *("reveal", "doctor", "run", "costs", "restore", "export", "submit"),
         *("entrant key", "receipt check", "key recover", "key show", "identity reveal"),
         *("witness key", "witness follow", "witness compare"),

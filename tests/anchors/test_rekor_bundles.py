@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,19 @@ def test_sigstore_python_says_the_same(name: str) -> None:
         theirs = False
     ours = check_bundle(data, Subject.of_file(file), sigstore_trust(), AS_OF)
     assert (ours.result == CHECKS) == theirs
+
+
+def test_attack_a_key_made_to_fit_a_signature_that_was_stamped_before() -> None:
+    """A token over a signature dates the file only under a key that the reader knew before."""
+    folder = SIGSTORE / "rekor2-happy-path"
+    root = folder / "trusted_root.json"
+    data = (folder / "bundle.sigstore.json").read_bytes()
+    trust = sigstore_trust(root if root.is_file() else None)
+    subject = Subject.of_file(SIGSTORE / "a.txt")
+    found = check_bundle(data, subject, trust, AS_OF)
+    assert not found.bound
+    assert any("made to fit" in gap for gap in found.excludes_not)
+    own = parse_hashed_entry(parse_bundle(data).entry).public
+    known = check_bundle(data, subject, replace(trust, signers=(own,)), AS_OF)
+    assert known.bound and known.signers
+    assert known.not_after == found.not_after

@@ -227,3 +227,44 @@ def test_a_backup_is_put_back_and_never_forked(
     tables = tmp_path / "tables"
     assert beforehand("export", back, "--to", tables).returncode == 0
     assert {"forecasts.csv", "league.sqlite"} <= {path.name for path in tables.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "said"),
+    [
+        ('"0 10 * * *"', '"0 25 * * *"', "25"),
+        ('timezone = "UTC"', 'timezone = "Mars"', "Mars"),
+    ],
+)
+def test_a_schedule_that_can_never_run_is_not_sealed(
+    tmp_path: Path, written: str, instead: str, said: str
+) -> None:
+    folder = tmp_path / "mine"
+    assert beforehand("init", folder, "--origin", "forecasts.example.org/mine/book").returncode == 0
+    file = folder / "declaration.toml"
+    text = file.read_text(encoding="utf-8")
+    assert written in text
+    file.write_text(text.replace(written, instead), encoding="utf-8")
+    for extra in (["--check"], []):
+        run = beforehand("declare", folder, *extra)
+        assert run.returncode == 2 and said in run.stderr, run.stdout
+    assert not (folder / "league").exists()
+
+
+def test_the_example_origin_is_not_sealed_and_an_edit_after_sealing_is_said(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "mine"
+    assert beforehand("init", folder).returncode == 0
+    run = beforehand("declare", folder)
+    assert run.returncode == 2 and "still the example" in run.stderr
+    assert not (folder / "league").exists()
+    file = folder / "declaration.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace(".example/", ".example.org/"), encoding="utf-8")
+    run = beforehand("declare", folder)
+    assert run.returncode == 0, run.stderr
+    assert "problem" not in beforehand("status", folder).stdout
+    file.write_text(file.read_text(encoding="utf-8") + "# a later thought\n", encoding="utf-8")
+    assert "was changed after it was sealed" in beforehand("status", folder).stdout
+    assert "was changed after it was sealed" in beforehand("doctor", folder, "--offline").stdout

@@ -73,21 +73,24 @@ def question_mean(values: Mapping[Key, Fraction]) -> Fraction | None:
 
 
 def event_interval(values: Mapping[Key, Fraction], table: Table) -> tuple[float, float, float]:
-    """Standard error and t interval of the question mean, events as clusters."""
+    """Error and t interval of the question mean: each event is left out in turn."""
     by_question: dict[int, list[Fraction]] = {}
     for (_, question), value in values.items():
         by_question.setdefault(question, []).append(value)
     centre = question_mean(values)
     assert centre is not None
-    residuals: dict[str, float] = {}
-    for question, held in by_question.items():
-        event = table.event(question)
-        off = float(sum(held, Fraction(0)) / len(held) - centre)
-        residuals[event] = residuals.get(event, 0.0) + off
-    groups, questions = len(residuals), len(by_question)
-    squares = math.fsum(value * value for value in residuals.values())
-    se = math.sqrt(groups / (groups - 1) * squares) / questions
-    half = float(stats.t.ppf(0.975, groups - 1)) * se
+    sizes: dict[str, int] = {}
+    for question in by_question:
+        sizes[table.event(question)] = sizes.get(table.event(question), 0) + 1
+    groups, changes = len(sizes), []
+    for event in sizes:
+        rest = {key: v for key, v in values.items() if table.event(key[1]) != event}
+        without = question_mean(rest)
+        assert without is not None
+        changes.append(float(without - centre))
+    se = math.sqrt((groups - 1) / groups * math.fsum(change * change for change in changes))
+    effective = len(by_question) ** 2 // sum(size * size for size in sizes.values())
+    half = float(stats.t.ppf(0.975, max(1, effective - 1))) * se
     return se, float(centre) - half, float(centre) + half
 
 

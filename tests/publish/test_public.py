@@ -59,6 +59,7 @@ COLUMN_NAMES = [
     "leak",
     "moved",
     "lookup",
+    "market",
 ]
 
 
@@ -79,6 +80,7 @@ def test_the_files_of_the_public_folder_are_frozen(small: Published) -> None:
         "api/v1/small/checkpoints/13",
         "api/v1/small/checkpoints/8",
         "api/v1/small/datapackage.json",
+        "api/v1/small/diagnostics.json",
         "api/v1/small/forecasts.csv",
         "api/v1/small/forecasts.parquet",
         "api/v1/small/leaderboard.json",

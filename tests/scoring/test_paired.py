@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -97,7 +98,7 @@ QUESTION_ROWS = st.lists(
 def test_a_question_weighs_once_and_events_are_the_clusters(
     rows: list[tuple[int, int, int]],
 ) -> None:
-    """Against the ratio estimator over question means, which another module computes."""
+    """The mean is another module's; the error is of what each event left out changes."""
     from beforehand.scoring.clustered import clustered_mean
 
     values = [(event, (event, number), Fraction(value)) for event, number, value in rows]
@@ -111,7 +112,21 @@ def test_a_question_weighs_once_and_events_are_the_clusters(
     assert (found.n, found.questions, found.clusters) == (len(rows), len(means), other.clusters)
     assert found.mean == other.mean
     assert (found.low is None) == (other.low is None)
-    if found.low is not None:
+    if found.low is None or found.high is None or found.mean is None:
+        return
+    sizes = Counter(event for event, _ in by_question)
+    changes = []
+    for event in sizes:
+        rest = question_mean([value for value in values if value[0] != event]).mean
+        assert rest is not None
+        changes.append(float(rest - found.mean))
+    groups = len(sizes)
+    se = math.sqrt((groups - 1) / groups * math.fsum(change**2 for change in changes))
+    effective = len(by_question) ** 2 // sum(size**2 for size in sizes.values())
+    half = float(stats.t.ppf(0.975, max(1, effective - 1))) * se
+    assert found.se == pytest.approx(se, abs=1e-12)
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=1e-6, abs=1e-12)
+    if len(set(sizes.values())) == 1:
         assert (found.se, found.low, found.high) == pytest.approx((other.se, other.low, other.high))
 
 

@@ -99,6 +99,11 @@ class Verdict:
     proves one; None is "no time proved", also where the result is CHECKS.
     `claimed` is a time that rests on somebody's word alone. `excludes_not`
     says what passes this check and is wrong all the same.
+
+    `kind` is what the evidence is by its own bytes, whatever it is called.
+    `signers` are hashes of the keys that a signed time rests on: two verdicts
+    that share one are one authority's. `bound` is False where all of it could
+    have been arranged afterwards; what counts levels leaves that out.
     """
 
     result: str
@@ -108,6 +113,9 @@ class Verdict:
     level: str = OPERATOR_WORD
     excludes_not: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    kind: str = ""
+    signers: tuple[str, ...] = ()
+    bound: bool = True
 
     @property
     def exit_code(self) -> int:

@@ -8,6 +8,7 @@ signs a time; Rekor v2 states none, and whatever stands there is not read as one
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from cryptography.hazmat.primitives.serialization import Encoding
 
@@ -32,6 +33,10 @@ from beforehand.errors import FormatError, IntegrityError
 _GAPS = (
     "another digest entered beside this one, under this key or another",
     "a log that shows different trees to different readers, where nobody compares checkpoints",
+)
+_UNBOUND_GAP = (
+    "a signature that was time-stamped first and fitted to this file later, by a key made to fit: "
+    "name the operator's key as trusted"
 )
 
 
@@ -85,7 +90,7 @@ def _judge(bundle: Bundle, hashed: HashedEntry, trust: Trust, as_of: str) -> Ver
     check_entry_included(entry, entry.proof, log)
     times, notes = _times(bundle, log, trust.authorities)
     _check_times(times, hashed, log)
-    late = [moment for moment, _ in times if moment > instant_key(as_of)]
+    late = [each.moment for each in times if each.moment > instant_key(as_of)]
     if late:
         return unchecked(f"the entry is of {instant_text(late[0])}, after {as_of}")
     where = f"{log.host} holds it as entry {entry.index} of a tree of {entry.proof.size}"
@@ -99,23 +104,41 @@ def _judge(bundle: Bundle, hashed: HashedEntry, trust: Trust, as_of: str) -> Ver
             level=OPERATOR_WORD,
             notes=tuple(notes),
         )
-    earliest, level = min(times)
+    # A token is over the signature. Under a key that was not named before, it
+    # dates nothing: from any signature and any digest a key can be computed.
+    bound = [each for each in times if trust.signers or each.level == PUBLIC_RECORD]
+    best = min(bound or times)
     return Verdict(
-        CHECKS, where, instant_text(earliest), level=level, excludes_not=_GAPS, notes=tuple(notes)
+        CHECKS,
+        where,
+        instant_text(best.moment),
+        level=best.level,
+        excludes_not=_GAPS if bound else (*_GAPS, _UNBOUND_GAP),
+        notes=tuple(notes),
+        signers=best.signers,
+        bound=bool(bound),
     )
+
+
+class _Time(NamedTuple):
+    """A proved time, the level of its proof, and the keys that a signed one rests on."""
+
+    moment: datetime
+    level: str
+    signers: tuple[str, ...] = ()
 
 
 def _times(
     bundle: Bundle, log: LogKey, authorities: tuple[Authority, ...]
-) -> tuple[list[tuple[datetime, str]], list[str]]:
+) -> tuple[list[_Time], list[str]]:
     """The proved times with their levels, and notes on what is stated and not proved."""
-    entry, times, notes = bundle.entry, [], []
+    entry, times, notes = bundle.entry, list[_Time](), list[str]()
     if entry.version == V1 and entry.promise is not None:
-        times.append((_moment(check_promise(entry, log)), PUBLIC_RECORD))
+        times.append(_Time(_moment(check_promise(entry, log)), PUBLIC_RECORD))
     elif entry.integrated:
         notes.append("the time that stands in the entry is signed by nobody and was not read")
     stamps, reasons = _stamped(bundle, authorities)
-    times += [(moment, SIGNED_TIME) for moment in stamps]
+    times += stamps
     if bundle.timestamps and not authorities:
         notes.append("its time-stamp tokens were not checked: no authority is trusted")
     elif bundle.timestamps and not stamps:
@@ -125,26 +148,25 @@ def _times(
     return times, notes
 
 
-def _stamped(
-    bundle: Bundle, authorities: tuple[Authority, ...]
-) -> tuple[list[datetime], list[str]]:
+def _stamped(bundle: Bundle, authorities: tuple[Authority, ...]) -> tuple[list[_Time], list[str]]:
     """The times of the tokens over the signature (Rekor v2, CLIENTS.md), and why others fail."""
     subject = Subject.of_bytes(bundle.signature or b"")
-    times: list[datetime] = []
+    times: list[_Time] = []
     reasons: list[str] = []
     for token in bundle.timestamps:
         for authority in authorities:
             try:
-                times.append(signed_at(token, subject, authority))
+                moment, signers = signed_at(token, subject, authority)
+                times.append(_Time(moment, SIGNED_TIME, signers))
                 break
             except (FormatError, IntegrityError) as error:
                 reasons.append(f"{authority.name}: {error}")
     return times, reasons
 
 
-def _check_times(times: list[tuple[datetime, str]], hashed: HashedEntry, log: LogKey) -> None:
+def _check_times(times: list[_Time], hashed: HashedEntry, log: LogKey) -> None:
     """IntegrityError where a proved time lies outside the log key's or the certificate's span."""
-    for moment, _ in times:
+    for moment, _, _ in times:
         if not log.window.holds(instant_text(moment)):
             raise IntegrityError(f"the log's key is not trusted for {instant_text(moment)}")
         certificate = hashed.certificate

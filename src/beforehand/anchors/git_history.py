@@ -146,6 +146,7 @@ def check_git(data: bytes, subject: Subject, clones: Mapping[str, Clone], as_of:
         claimed=claimed,
         excludes_not=_GAPS,
         notes=notes,
+        bound=clone.known_tip is not None,
     )
 
 

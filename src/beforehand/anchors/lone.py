@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from beforehand.anchors.anchor import MAX_EVIDENCE_BYTES, Subject, Verdict, unchecked
@@ -38,21 +39,31 @@ def check_evidence(file: Path, evidence: Path, trust: Trust, as_of: str) -> Verd
 def check_bytes(data: bytes, subject: Subject, trust: Trust, as_of: str) -> Verdict:
     """The same for evidence in memory. Its own first bytes say of which kind it is."""
     try:
-        if data.startswith(MAGIC):
-            return check_ots(data, subject, trust.bitcoin, as_of)
-        if data.startswith(_DER_SEQUENCE):
-            return check_tsr(data, subject, trust.authorities, as_of)
-        kind = _json_kind(data)
+        kind = _kind_of(data)
+        return replace(_check(kind, data, subject, trust, as_of), kind=kind)
     except (FormatError, RuleError) as error:
         return unchecked(str(error))
+
+
+def _check(kind: str, data: bytes, subject: Subject, trust: Trust, as_of: str) -> Verdict:
+    if kind == "opentimestamps":
+        return check_ots(data, subject, trust.bitcoin, as_of)
+    if kind == "rfc3161":
+        return check_tsr(data, subject, trust.authorities, as_of)
     if kind == "git":
         return check_git(data, subject, trust.clones, as_of)
     if kind == "web-archive":
         return check_capture(data, subject, as_of)
-    try:
-        return check_bundle(data, subject, trust, as_of)
-    except RuleError as error:
-        return unchecked(str(error))
+    return check_bundle(data, subject, trust, as_of)
+
+
+def _kind_of(data: bytes) -> str:
+    if data.startswith(MAGIC):
+        return "opentimestamps"
+    if data.startswith(_DER_SEQUENCE):
+        return "rfc3161"
+    kind = _json_kind(data)
+    return kind if kind in ("git", "web-archive") else "rekor"
 
 
 def _json_kind(data: bytes) -> str:

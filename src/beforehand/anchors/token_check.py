@@ -8,6 +8,7 @@ lists between copies).
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 from typing import Any
 
@@ -26,6 +27,7 @@ from beforehand.anchors.certificates import (
     check_purpose,
     check_revocation,
     signer_certificate,
+    spki,
 )
 from beforehand.anchors.extra import extra_module
 from beforehand.anchors.tokens import Token, from_library, parse_token
@@ -120,6 +122,7 @@ def _judge(token: Token, authorities: tuple[Authority, ...], as_of: str) -> Verd
             level=SIGNED_TIME,
             excludes_not=_GAPS,
             notes=(*_token_notes(token), revocation),
+            signers=signers_of(token, authority),
         )
     return refused("no trusted authority made the token", *reasons)
 
@@ -132,8 +135,22 @@ def _token_notes(token: Token) -> tuple[str, ...]:
     return (accuracy, ordering, f"policy {token.policy}, serial number {token.serial}")
 
 
-def signed_at(data: bytes, subject: Subject, authority: Authority) -> datetime:
-    """The latest instant of a token that this authority made over the subject.
+def signers_of(token: Token, authority: Authority) -> tuple[str, ...]:
+    """Hashes of the keys behind a checked token: its signer's, and its authority's roots.
+
+    An authority under two names or two certificates shares one of them with itself.
+    """
+    held = signer_certificate(
+        token.signer_issuer, token.signer_serial, token.embedded, authority.signers
+    )
+    keys = {spki(each) for each in (held, *authority.roots)}
+    return tuple(sorted(hashlib.sha256(key).hexdigest() for key in keys))
+
+
+def signed_at(
+    data: bytes, subject: Subject, authority: Authority
+) -> tuple[datetime, tuple[str, ...]]:
+    """The latest instant of a token that this authority made over the subject, and its signers.
 
     FormatError or IntegrityError where it did not.
     """
@@ -141,4 +158,4 @@ def signed_at(data: bytes, subject: Subject, authority: Authority) -> datetime:
     if subject.digests.get(token.algorithm) != token.imprint:
         raise IntegrityError("the token is for another file")
     verify_token(token, authority)
-    return token.latest
+    return token.latest, signers_of(token, authority)

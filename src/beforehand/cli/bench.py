@@ -23,7 +23,7 @@ from beforehand.book.line import make_line
 from beforehand.book.parallel import in_processes
 from beforehand.book.report import Report
 from beforehand.book.walk import ChainWalk, Pieces, in_this_process
-from beforehand.cli import bench_faults, bench_live, bench_told
+from beforehand.cli import bench_faults, bench_live, bench_proof, bench_told
 from beforehand.cli.screen import err, errors_named, out, progress_bars
 from beforehand.clock import instant_key, instant_text
 from beforehand.errors import FormatError
@@ -47,6 +47,7 @@ app.command("tally", epilog=bench_told.EPILOG)(bench_told.bench_tally)
 app.command("corp", epilog=bench_told.EPILOG)(bench_told.bench_corp)
 app.command("all", epilog=bench_told.EPILOG)(bench_told.bench_all)
 app.command("live", epilog=bench_live.EPILOG)(bench_live.bench_live)
+app.command("proof", epilog=bench_proof.EPILOG)(bench_proof.bench_proof)
 app.command("faults", epilog=bench_faults.EPILOG)(bench_faults.bench_faults)
 
 

@@ -15,11 +15,16 @@ from beforehand.scoring.exact import decimal_places
 
 NOTHING = "–"
 NAME_CHARS = 24
+WIDE_CHARS = 105
+# What a narrow terminal shows is cut between columns, never inside a figure.
+COLUMNS = ("shared", "reliable", "skill", "95 % interval", "Brier", "own", "unflagged", "leaks")
+NARROW_COLUMNS = 5
 READING = """\
    Skill: the crowd's Brier loss minus the forecaster's, on the shared set, each
    question once; above 0 is better than the market's price. Intervals are 95 %,
-   one at a time. Reliability: valid of attempted. Unflagged: skill on own
-   answers without a leak flag. Best single models are known only in hindsight.
+   one at a time. Shared: its forecasts in that set. Reliable: valid of attempted.
+   A wide terminal adds own: all its answers that count; unflagged: skill on those
+   without a leak flag; leaks. Best single models are known only in hindsight.
 """
 Entry = Mapping[str, Any]
 
@@ -66,16 +71,17 @@ def _table(board: Mapping[str, Any]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("#", justify="right")
     table.add_column("forecaster", no_wrap=True, overflow="ellipsis", max_width=NAME_CHARS)
-    for name in ("n", "reliable", "skill", "95 % interval", "unflagged", "leaks", "Brier"):
+    names = COLUMNS if out.width >= WIDE_CHARS else COLUMNS[:NARROW_COLUMNS]
+    for name in names:
         table.add_column(name, justify="right", no_wrap=True)
     entries = board["forecasters"]
     for entry in entries:
         if entry["kind"] != "derived":
-            table.add_row(*_row(entry))
+            table.add_row(*_row(entry)[: len(names) + 2])
     table.add_section()
     for entry in entries:
         if entry["kind"] == "derived":
-            table.add_row(*_row(entry))
+            table.add_row(*_row(entry)[: len(names) + 2])
     return table
 
 
@@ -85,13 +91,14 @@ def _row(entry: Entry) -> tuple[str | Text, ...]:
     return (
         str(entry["rank"] or ""),
         Text(entry["label"].partition(":")[0]),
-        str(entry["n_counted"]),
+        str(gain["n"]),
         _percent((entry["reliability"] or {}).get("share")),
         _short(gain["mean"], sign=True),
         _interval(gain),
+        _short(entry["brier_shared"]),
+        str(entry["n_counted"]),
         _short(unflagged["mean"], sign=True),
         _leaks(views),
-        _short(entry["brier_shared"]),
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from beforehand.book.store import write_synced
-from beforehand.cli.league_folder import LeagueFolder
+from beforehand.cli.league_folder import EXAMPLE_DOMAIN, LeagueFolder
 from beforehand.cli.world import forecasters_of, key_of, venue_of
 from beforehand.clock import instant_key
 from beforehand.errors import BeforehandError
@@ -50,7 +50,13 @@ def examine(league: LeagueFolder, *, offline: bool) -> list[Finding]:
     """Everything in turn; a part that fails is a finding and does not hide the others."""
     declaration = league.declaration()
     lineup = _lineup(league, declaration)
-    found = [_runnable(declaration), _schedule(league, declaration), _clock(league), _disk(league)]
+    found = [
+        _runnable(declaration),
+        *_sealed(league),
+        _schedule(league, declaration),
+        _clock(league),
+        _disk(league),
+    ]
     found += _keys(lineup)
     found += [_anchors(declaration), _told_to()]
     if offline:
@@ -71,11 +77,26 @@ def _runnable(declaration: Declaration) -> Finding:
     missing = missing_features(declaration)
     if missing:
         return Finding("declaration", BAD, " ".join(missing))
-    if ".example/" in declaration.origin:
+    if EXAMPLE_DOMAIN in declaration.origin:
         return Finding(
             "declaration", BAD, f"its origin is still the example {declaration.origin}: put yours"
         )
     return Finding("declaration", GOOD, f"{declaration.name}, SHA-256 {declaration.sha256}")
+
+
+def _sealed(league: LeagueFolder) -> list[Finding]:
+    """Whether the declaration in the folder is the one that the book was begun under."""
+    if not league.declared:
+        return []
+    try:
+        pen, situation = league.open()
+        pen.store.close()
+    except BeforehandError as error:
+        return [Finding("sealed declaration", UNCHECKED, str(error))]
+    edited = league.edited(situation.declaration)
+    if edited is not None:
+        return [Finding("sealed declaration", BAD, edited)]
+    return [Finding("sealed declaration", GOOD, "the folder's is the book's")]
 
 
 def _schedule(league: LeagueFolder, declaration: Declaration) -> Finding:

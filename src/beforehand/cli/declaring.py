@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 
 from beforehand.book.store import write_synced
-from beforehand.cli.league_folder import DECLARATION_NAME, LeagueFolder
+from beforehand.cli.league_folder import DECLARATION_NAME, EXAMPLE_DOMAIN, LeagueFolder
 from beforehand.cli.screen import errors_named, out
 from beforehand.cli.world import forecasters_of
 from beforehand.clock import SystemClock
@@ -25,6 +25,7 @@ from beforehand.records.lineup import Lineup
 from beforehand.stages.declare import declare, open_league
 from beforehand.stages.opening import ROSTER_FILE
 from beforehand.stages.outlook import Outlook, outlook
+from beforehand.stages.slots import next_slot
 from beforehand.stages.status import money
 
 EPILOG = "Example: beforehand declare blind --dry-run. Exit codes: 0 valid or declared, 2 refused."
@@ -54,6 +55,9 @@ def declare_league(
             folder = folder or given
             file = str(given / DECLARATION_NAME)
         declaration = Declaration.parse(_read(file), file)
+        asked = declaration.content["answers"]["entry"] == "asked"
+        if asked and "cron" in declaration.content["schedule"]:
+            next_slot(declaration.content["schedule"], SystemClock().now())  # or says what is none
         missing = missing_features(declaration)
         coming = _outlook(declaration, folder) if dry_run and not missing else None
         if as_json:
@@ -70,7 +74,19 @@ def declare_league(
             return
         if folder is None:
             raise RuleError("give --check to check only, or --dir FOLDER to begin the league there")
+        if asked and not missing:
+            _own_name(declaration, folder)
         _declare(declaration, folder, successor_of)
+
+
+def _own_name(declaration: Declaration, folder: Path) -> None:
+    """A league in real time needs a name that is its own: what is sealed can never change."""
+    live = isinstance(LeagueFolder.at(folder).clock(), SystemClock)
+    if live and EXAMPLE_DOMAIN in declaration.origin:
+        raise RuleError(
+            f"{declaration.name}: its origin is still the example {declaration.origin}, and what "
+            "is sealed can never change: put a name of yours, as beforehand init --origin does"
+        )
 
 
 def _declare(declaration: Declaration, folder: Path, successor_of: Path | None) -> None:

@@ -1,77 +1,51 @@
 """What others saw of a published league: its stamps checked against a reader's own trust.
 
-    TRUST/bitcoin-headers.json, tsa/NAME/…, trusted_root.json, signers/, clones.json
-    TRUST/witnesses.txt    a verifier key a line; `quorum N` may stand first
-
-What is not in the folder is not trusted, and what it would have shown is
+What is not in the reader's folder is not trusted, and what it would have shown is
 reported as not checked, never as passed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from beforehand.anchors.anchor import CHECKS, REFUSED, Subject, unchecked
 from beforehand.anchors.beacon_check import check_beacon
 from beforehand.anchors.lone import check_bytes, check_evidence
-from beforehand.anchors.trust import Trust
-from beforehand.anchors.trust_files import read_trust
-from beforehand.book.checkpoint import Checkpoint
-from beforehand.book.cosignature import WitnessKey, cosignatures, quorum_time
+from beforehand.book.bodies import is_sealed, open_sealed
+from beforehand.book.checkpoint import Checkpoint, VerifierKey, is_size
+from beforehand.book.cosignature import (
+    WitnessKey,
+    cosignature_instant,
+    cosignatures,
+    note_parts,
+    quorum_time,
+)
+from beforehand.book.key_history import key_history
+from beforehand.book.manifest import MANIFEST_PATH, read_manifest
 from beforehand.book.proof_file import STAMPED_LIST_NAME, ProofFile
 from beforehand.book.report import Report
 from beforehand.book.stamped_list import StampedList, check_listed
+from beforehand.book.tree import Frontier, line_leaf
+from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.clock import instant_key
-from beforehand.errors import BeforehandError, FormatError, IntegrityError
-from beforehand.publish.levels import PROPERTIES, Checked, least_levels, run_levels
+from beforehand.errors import FormatError, IntegrityError
+from beforehand.publish.levels import (
+    PROPERTIES,
+    Checked,
+    Cosigned,
+    least_levels,
+    run_levels,
+)
+from beforehand.publish.run_facts import read_fields
 from beforehand.publish.stamps import WITNESS_NAME
-from beforehand.records.codec import decode_json
 from beforehand.stages.anchoring import LIST_NAME, PENDING_SUFFIX, STAMPS, kept_stamps
 
-WITNESSES_NAME = "witnesses.txt"
-MAX_WITNESSES_BYTES = 1 << 16
 SHOWN_RUNS = 12
-
-
-@dataclass(frozen=True)
-class ReaderTrust:
-    """Whom a reader trusts; `given` is whether a folder of trust was named at all."""
-
-    trust: Trust = field(default_factory=Trust)
-    witnesses: tuple[WitnessKey, ...] = ()
-    quorum: int = 0
-    given: bool = False
-
-    @classmethod
-    def read(cls, folder: Path | None, *, rehearsal: bool = False) -> ReaderTrust:
-        """The trust in a folder; none where no folder is given."""
-        if folder is None:
-            return cls()
-        if not folder.is_dir():
-            raise FormatError(f"--trust {folder} is not a folder")
-        keys, quorum = _witnesses(folder / WITNESSES_NAME)
-        return cls(read_trust(folder, rehearsal=rehearsal), keys, quorum, given=True)
-
-
-def _witnesses(path: Path) -> tuple[tuple[WitnessKey, ...], int]:
-    if not path.is_file():
-        return (), 0
-    if path.stat().st_size > MAX_WITNESSES_BYTES:
-        raise FormatError(f"{path} is over {MAX_WITNESSES_BYTES} bytes")
-    lines = [line.strip() for line in path.read_text("utf-8").splitlines() if line.strip()]
-    quorum = None
-    if lines and lines[0].startswith("quorum "):
-        said = lines.pop(0).removeprefix("quorum ").strip()
-        if not said.isdigit() or int(said) < 1:
-            raise FormatError(f"{path}: quorum {said!r:.20} is not a number from 1")
-        quorum = int(said)
-    keys = tuple(WitnessKey.parse(line) for line in lines if not line.startswith("#"))
-    if quorum is not None and quorum > len(keys):
-        raise FormatError(f"{path}: a quorum of {quorum} among {len(keys)} witnesses")
-    return keys, quorum or len(keys)
+SAID = ("kind", "forecaster", "run", "status")
+SHOWN_CELLS = 3
 
 
 def add_levels(report: Report, public: Path, reader: ReaderTrust, as_of: str) -> None:
@@ -80,47 +54,73 @@ def add_levels(report: Report, public: Path, reader: ReaderTrust, as_of: str) ->
     Evidence that does not match is a finding of step 10; what could not be
     checked is said.
     """
+    paths = _paths(report, public)
     for name in list(report.leagues):
-        base = public / "api" / "v1" / name
+        if name not in paths:
+            continue
+        base = public / paths[name]
         book = base / "book.jsonl"
         if not book.is_file():
             continue
-        checked = _check_stamps(report, base, name, reader, as_of)
-        witnessed = _witnessed(report, base, name, reader, as_of)
         with book.open("rb") as stream:
             lines = stream.read().split(b"\n")[:-1]
+        checked = _check_stamps(report, base, paths[name], reader, as_of)
+        witnessed = _witnessed(report, base, paths[name], lines, reader, as_of)
+        if report.leagues[name].get("time") == "live":
+            brackets = run_brackets(report, lines, paths[name], checked, reader)
+            report.leagues[name]["brackets"] = brackets
         levels = run_levels(lines, checked, sound=not report.findings, witnessed=witnessed)
         report.leagues[name]["levels"] = {
             run: {key: level.content() for key, level in held.items()}
             for run, held in levels.items()
         }
         report.leagues[name]["least_levels"] = least_levels(levels)
-        if report.leagues[name].get("time") != "simulated":
-            report.leagues[name]["brackets"] = _brackets(report, lines, name, checked, reader)
 
 
-def _brackets(
+def _paths(report: Report, public: Path) -> dict[str, str]:
+    """Where the book that was verified lies, by league; a name of two leagues is that of none."""
+    try:
+        leagues = read_manifest((public / MANIFEST_PATH).read_bytes())["leagues"]
+    except (OSError, FormatError):
+        return {}
+    names = Counter(str(entry["league"]) for entry in leagues)
+    for name, count in names.items():
+        if count > 1:
+            report.find(1, MANIFEST_PATH, f"{count} leagues have the name {name!r:.80}")
+    return {
+        str(entry["league"]): str(entry["path"]).rstrip("/")
+        for entry in leagues
+        if names[str(entry["league"])] == 1
+    }
+
+
+def run_brackets(
     report: Report,
     lines: Sequence[bytes],
-    name: str,
+    path: str,
     checked: Sequence[Checked],
     reader: ReaderTrust,
 ) -> dict[str, dict[str, str | None]]:
     """Between which instants each run line was made, as far as others say; `at` lies in between."""
     held: dict[str, dict[str, str | None]] = {}
     for n, raw in enumerate(lines, 1):
-        if b'"kind": "run"' not in raw:
+        if b'"run"' not in raw and b"\\u" not in raw:
             continue
-        value = decode_json(raw)
-        if value.get("kind") != "run":
+        value = read_fields(raw)
+        run, at = value.get("run"), value.get("at")
+        if value.get("kind") != "run" or not isinstance(run, str) or not isinstance(at, str):
             continue
-        place, run, at = f"api/v1/{name}/book.jsonl line {n}", str(value["run"]), str(value["at"])
+        place = f"{path}/book.jsonl line {n}"
         since = _not_before(report, value, place, reader)
         until = _not_after(n, checked)
-        held[run] = {"not_before": since, "at": at, "not_after": until}
-        if since is not None and instant_key(at) < instant_key(since):
+        held.setdefault(run, {"not_before": since, "at": at, "not_after": until})
+        try:
+            moment = instant_key(at)
+        except FormatError:
+            continue  # a finding of step 3
+        if since is not None and moment < instant_key(since):
             report.find(10, place, f"at {at} is before its beacon, which is of {since}")
-        if until is not None and instant_key(at) > instant_key(until):
+        if until is not None and moment > instant_key(until):
             report.find(10, place, f"at {at} is after {until}, when others had it already")
     return held
 
@@ -143,26 +143,22 @@ def _not_before(
 
 def _not_after(n: int, checked: Sequence[Checked]) -> str | None:
     """The earliest instant by which others had line `n`; None where nobody says."""
-    times = [
-        each.verdict.not_after
-        for each in checked
-        if each.size >= n and each.verdict.result == CHECKS and each.verdict.not_after
-    ]
-    return min(times, key=instant_key, default=None)
+    held = [each for each in checked if each.size >= n and each.proved is not None]
+    return min((str(each.verdict.not_after) for each in held), key=instant_key, default=None)
 
 
 def _check_stamps(
-    report: Report, base: Path, name: str, reader: ReaderTrust, as_of: str
+    report: Report, base: Path, path: str, reader: ReaderTrust, as_of: str
 ) -> list[Checked]:
     """The verdict on every piece of evidence whose list the book keeps to."""
     checked: list[Checked] = []
     for stamp in kept_stamps(base):
-        place = f"api/v1/{name}/{STAMPS}/{stamp.size}/{stamp.path.name}"
+        place = f"{path}/{STAMPS}/{stamp.size}/{stamp.path.name}"
         listed = stamp.path.with_name(LIST_NAME)
         if stamp.path.name.endswith(PENDING_SUFFIX):
             report.not_checked.append(f"{place}: pending, a promise and no proof")
             continue
-        if stamp.anchor == "witness":
+        if stamp.path.name == WITNESS_NAME:
             continue  # its lines stand on the checkpoint
         try:
             _check_list(base, listed, stamp.size)
@@ -186,32 +182,75 @@ def _check_list(base: Path, listed: Path, size: int) -> None:
         raise IntegrityError(f"the list is over {book.lines} lines and lies with those over {size}")
 
 
-def _witnessed(report: Report, base: Path, name: str, reader: ReaderTrust, as_of: str) -> int:
-    """The size of the newest checkpoint that a quorum of the reader's witnesses cosigned."""
-    if not reader.witnesses:
-        return 0
-    newest = 0
-    notes = sorted((base / "checkpoints").glob("[0-9]*"), key=lambda path: int(path.name))
-    for path in notes:
-        note = path.read_bytes()
+def _witnessed(
+    report: Report,
+    base: Path,
+    path: str,
+    lines: Sequence[bytes],
+    reader: ReaderTrust,
+    as_of: str,
+) -> list[Cosigned]:
+    """Which checkpoints of this very book a quorum of the reader's witnesses cosigned, and when."""
+    witnesses = _others(report, lines, path, reader)
+    if len(witnesses) < reader.quorum or not witnesses:
+        return []
+    origin = read_fields(lines[0]).get("origin")
+    found: dict[int, tuple[bytes, int]] = {}
+    for note_path in sorted((base / "checkpoints").glob("[0-9]*")):
+        if not is_size(note_path.name):
+            continue  # a finding of step 5
         try:
-            found = cosignatures(note, list(reader.witnesses), as_of)
-            point = Checkpoint.parse(note.decode("utf-8").partition("\n\n")[0] + "\n")
-        except (BeforehandError, UnicodeDecodeError) as error:
-            report.find(10, f"api/v1/{name}/checkpoints/{path.name}", str(error))
+            note = note_path.read_bytes()
+            at = quorum_time(cosignatures(note, witnesses, as_of), reader.quorum)
+            point = Checkpoint.parse(note_parts(note)[0])
+        except (OSError, FormatError, IntegrityError) as error:
+            report.find(10, f"{path}/checkpoints/{note_path.name}", str(error))
             continue
-        if quorum_time(found, reader.quorum) is not None:
-            newest = max(newest, point.size)
-    return newest
+        if at is not None and point.origin == origin:
+            found[point.size] = (point.root, at)
+    return [
+        Cosigned(size, cosignature_instant(found[size][1]))
+        for size, root in _roots(lines, set(found))
+        if root == found[size][0]
+    ]
+
+
+def _roots(lines: Sequence[bytes], sizes: set[int]) -> Iterator[tuple[int, bytes]]:
+    """The roots over the first lines, at those sizes that the book has."""
+    frontier = Frontier()
+    for size, raw in enumerate(lines[: max(sizes, default=0)], 1):
+        frontier.append(line_leaf(raw))
+        if size in sizes:
+            yield size, frontier.root()
+
+
+def _others(
+    report: Report, lines: Sequence[bytes], path: str, reader: ReaderTrust
+) -> list[WitnessKey]:
+    """The reader's witnesses without those that sign with a key of the book itself."""
+    if not reader.witnesses or not lines:
+        return []
+    try:
+        own = {key.public for _, key in key_history(lines).changes}
+    except FormatError:
+        return []
+    same = [key.name for key in reader.witnesses if key.public in own]
+    if same:
+        listed = ", ".join(same)
+        report.not_checked.append(f"{path}: {listed}: the book's own key is no witness of it")
+    return [key for key in reader.witnesses if key.public not in own]
 
 
 def add_proof_evidence(report: Report, path: Path, reader: ReaderTrust, as_of: str) -> None:
     """Check the evidence that a proof file encloses, over the list that it encloses too."""
     proof = ProofFile.parse(path.read_bytes())
+    report.notes += _said_by(proof)
+    _add_proof_cosignatures(report, proof, path.name, reader, as_of)
     listed = next((each for each in proof.evidence if each.name == STAMPED_LIST_NAME), None)
     if listed is None:
         return
-    subject = Subject.of_bytes(listed.data)
+    subject, at = Subject.of_bytes(listed.data), str(read_fields(proof.line).get("at"))
+    gaps: dict[str, None] = {}
     for each in proof.evidence:
         if each is listed or each.name == WITNESS_NAME:
             continue
@@ -219,9 +258,67 @@ def add_proof_evidence(report: Report, path: Path, reader: ReaderTrust, as_of: s
         unsaid = f"evidence {each.name} ({len(each.data)} bytes): present, not checked here"
         if verdict.result == CHECKS:
             report.not_checked = [said for said in report.not_checked if said != unsaid]
-            report.notes.append(f"{each.name}: {verdict.words}, level {verdict.level}")
+            when = f", no later than {verdict.not_after}" if verdict.not_after else ""
+            report.notes.append(f"{each.name}: {verdict.words}, level {verdict.level}{when}")
+            gaps |= dict.fromkeys(verdict.excludes_not)
+            if verdict.not_after and _is_after(at, verdict.not_after):
+                report.notes.append(
+                    f"{each.name}: the line's at, {at}, is after that: its time is simulated, or "
+                    "its clock was wrong"
+                )
         elif verdict.result == REFUSED and reader.given:
             report.find(10, f"{path.name}: {each.name}", verdict.words)
+    report.notes += [f"not excluded: {gap}" for gap in gaps]
+    said = "whether its segment's time is live: one line does not say it"
+    report.not_checked.append(said)
+
+
+def _opened(data: bytes) -> bytes:
+    """What a sealed body holds under its salt; one of no such form is a finding elsewhere."""
+    try:
+        return open_sealed(data).content if is_sealed(data) else data
+    except FormatError:
+        return b""
+
+
+def _said_by(proof: ProofFile) -> list[str]:
+    """What the proved line says, in its own words: whose, on what, and with which probability."""
+    value = read_fields(proof.line)
+    said = [f"{key} {value[key]:.200}" for key in SAID if isinstance(value.get(key), str)]
+    sources = [value, *(read_fields(_opened(body.data)) for body in proof.bodies)]
+    lists = [source["cells"] for source in sources if isinstance(source.get("cells"), list)]
+    cells = [cell for held in lists for cell in held if isinstance(cell, dict) and "p" in cell]
+    for cell in cells[:SHOWN_CELLS]:
+        said.append(f"{cell['p']!s:.40} for {cell.get('question')!s:.200}")
+    if len(cells) > SHOWN_CELLS:
+        said.append(f"and {len(cells) - SHOWN_CELLS} more probabilities")
+    return [f"it says: {', '.join(said)}"] if said else []
+
+
+def _is_after(at: str, limit: str) -> bool:
+    try:
+        return instant_key(at) > instant_key(limit)
+    except FormatError:
+        return False
+
+
+def _add_proof_cosignatures(
+    report: Report, proof: ProofFile, name: str, reader: ReaderTrust, as_of: str
+) -> None:
+    """By when enough of the reader's witnesses had cosigned the proof's checkpoint."""
+    try:
+        own = VerifierKey.parse(proof.key).public
+        witnesses = [key for key in reader.witnesses if key.public != own]
+        found = cosignatures(proof.note, witnesses, as_of) if witnesses else []
+        at = quorum_time(found, reader.quorum) if witnesses else None
+    except (FormatError, IntegrityError) as error:
+        report.find(10, f"{name}: its checkpoint", str(error))
+        return
+    if at is not None:
+        instant = cosignature_instant(at)
+        report.notes.append(f"{reader.quorum} of your witnesses cosigned it by {instant}")
+    elif reader.witnesses:
+        report.not_checked.append("the checkpoint: too few of your witnesses cosigned it")
 
 
 def level_lines(league: Mapping[str, Any]) -> list[str]:

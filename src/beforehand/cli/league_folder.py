@@ -32,6 +32,7 @@ from beforehand.stages.situation import Situation
 DECLARATION_NAME = "declaration.toml"
 SETTINGS_NAME = "settings.toml"
 MAX_SETTINGS_BYTES = 64 << 10
+EXAMPLE_DOMAIN = ".example/"  # nobody's, by RFC 2606
 
 _URL = Text(300, 8, r"https?://[^\s]+", "a URL")
 _SETTINGS = Table(
@@ -124,6 +125,16 @@ class LeagueFolder:
                 "beforehand init NAME --template blind"
             )
         return Declaration.parse(file.read_bytes(), str(file))
+
+    def edited(self, sealed: Declaration) -> str | None:
+        """What to say where the folder's declaration is not the one that was sealed."""
+        file = self.declaration_file
+        if not file.is_file() or file.read_bytes() == sealed.data:
+            return None
+        return (
+            f"{file} was changed after it was sealed, and the change has no effect: rules change "
+            "only in a new book, see beforehand declare --successor-of"
+        )
 
     def open(self, clock: Clock | None = None) -> tuple[Pen, Situation]:
         """The pen of the declared league and where it stands; the pen is the caller's to close."""

@@ -78,6 +78,7 @@ def run_league(folder: Folder, no_publish: NoPublish = False) -> None:
 
 
 async def _loop(league: LeagueFolder, pen: Pen, situation: Situation, *, publish: bool) -> None:
+    out.print(f"{league.path} runs; Ctrl-C ends it, and calling it again goes on", soft_wrap=True)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -125,6 +126,8 @@ def finish(
         situation.catch_up(pen.records())
         pen.checkpoint()
     now = pen.now()[0]
+    edited = league.edited(situation.declaration)
+    done.problems += [] if edited is None else [edited]
     stamped = _stamp(league, pen, situation, now, done)
     if publish and (pen.store.size != before or stamped or _behind(league, situation, now)):
         with progress_bars() as bars:

@@ -58,10 +58,14 @@ def status(folder: Folder, as_json: Json = False) -> None:
         situation = read_situation(league)
         now = league.clock().now()
         content = status_of(situation, now, next_due(situation, now, league.path))
+        edited = league.edited(situation.declaration)
+        content["problems"] = [] if edited is None else [edited]
     if as_json:
         out.print_json(json.dumps(content))
         return
     print_status(content)
+    for problem in content["problems"]:
+        out.print(f"problem: {problem}", markup=False, soft_wrap=True)
 
 
 def print_status(content: dict[str, Any]) -> None:
@@ -74,7 +78,7 @@ def print_status(content: dict[str, Any]) -> None:
         f"questions: {questions['asked']} asked; {questions['yes']} yes, {questions['no']} no, "
         f"{questions['void']} void, {questions['open']} open, {questions['stale']} stale"
     )
-    out.print(_seat_table(content))
+    _print_seats(content)
     budget = content["budget"]
     for name, account in budget["periods"].items():
         cap = f" of {budget['cap']} ({account['percent_of_cap']} %)" if budget["cap"] else ""
@@ -87,18 +91,16 @@ def print_status(content: dict[str, Any]) -> None:
         out.print(f"{run['run']}: {run['status']}: {run['why']}", markup=False, soft_wrap=True)
 
 
-def _seat_table(content: dict[str, Any]) -> Table:
-    table = Table(
-        title=f"{content['attempts']} attempts, every one in a row below",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-    )
+def _print_seats(content: dict[str, Any]) -> None:
+    """A row a forecaster, and under it how its attempts failed."""
+    out.print(f"{content['attempts']} attempts, all of them counted here:")
+    if not content["seats"]:
+        return
+    table = Table(box=box.SIMPLE_HEAD)
     table.add_column("forecaster")
     for name in ("asked", "valid", "attempts", "spent", "standing"):
-        table.add_column(name, justify="right")
-    table.add_column("attempts that failed")
+        table.add_column(name, justify="right", no_wrap=True)
     for name, seat in content["seats"].items():
-        failed = [f"{n} {code}" for code, n in seat["attempts"].items() if code != "answered"]
         table.add_row(
             name,
             str(seat["asked"]),
@@ -106,9 +108,12 @@ def _seat_table(content: dict[str, Any]) -> Table:
             str(sum(seat["attempts"].values())),
             seat["spent"],
             seat["standing"],
-            ", ".join(failed),
         )
-    return table
+    out.print(table)
+    for name, seat in content["seats"].items():
+        failed = [f"{n} {code}" for code, n in seat["attempts"].items() if code != "answered"]
+        if failed:
+            out.print(f"   {name} failed: {', '.join(failed)}", markup=False, soft_wrap=True)
 
 
 def costs(
@@ -128,7 +133,7 @@ def costs(
     if as_json:
         out.print_json(json.dumps(told))
         return
-    out.print(_seat_table(content))
+    _print_seats(content)
     total = content["budget"]["total"]
     out.print(
         f"{total['asks']} asks: {total['spent']} {content['budget']['currency']} spent, "

@@ -19,13 +19,13 @@ from beforehand.book.options import Options
 from beforehand.book.report import Report
 from beforehand.book.verify import report_lines
 from beforehand.cli.evidence import (
-    ReaderTrust,
     add_levels,
     add_proof_evidence,
     level_lines,
     lone_evidence,
 )
 from beforehand.cli.fetch import fetch_public, is_url
+from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.screen import err, errors_named, out, progress_bars
 from beforehand.clock import SystemClock
 from beforehand.errors import BeforehandError

@@ -75,7 +75,8 @@ class JudgedRun:
     """A run with everything said in it, judged once.
 
     `said` holds every answer and every open ask in the order of the book;
-    `finished` is whether the run waits for no more.
+    `finished` is whether the run waits for no more of those asked,
+    `past_deadline` whether it waits for nobody at all.
     """
 
     def __init__(self, fold: LeagueFold, run: str, held: RunAnswers, rules: Rules) -> None:
@@ -87,9 +88,8 @@ class JudgedRun:
         self.asks = dict(held.asks)
         self.cohort = cohort_of(self.record.slot) if rules.weekly else ""
         self.deadline = instant_key(self.roster.deadline)
-        self.finished = run in fold.closes or bool(
-            fold.last_at and instant_key(fold.last_at) > self.deadline
-        )
+        self.past_deadline = bool(fold.last_at) and instant_key(fold.last_at) > self.deadline
+        self.finished = run in fold.closes or self.past_deadline
         self.first_asked: dict[str, str] = {}
         for _, ask in held.asks:
             for name in ask.questions:
@@ -288,3 +288,13 @@ def closing_of(question: Question) -> datetime | None:
         return instant_key(question.contract.get("closes", ""))
     except FormatError:
         return None
+
+
+def market_of(question: Question) -> str:
+    """The venue's market behind a question, `source:id`; "" where its contract names none.
+
+    A venue may edit a market's text or move its end. What was forecast keeps
+    the text it was asked with, so that one market may be several questions.
+    """
+    market = question.contract.get("market", "")
+    return f"{question.source}:{market}" if market else ""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from beforehand.publish.counting import JudgedRun, Said
+from beforehand.publish.counting import JudgedRun, Said, market_of
 from beforehand.publish.fold import LeagueFold
 from beforehand.scoring.exact import mean, median
 
@@ -101,10 +101,13 @@ def _pool(
 
 
 def base_rate_of(fold: LeagueFold, asked: Mapping[str, bool]) -> Fraction | None:
-    """The share of yes among all resolved questions, each once: known only in hindsight."""
-    settled = (fold.settled.get(name) for name, counts in asked.items() if counts)
-    outcomes = [held.outcome for held in settled if held and held.outcome != "void"]
-    return mean([int(outcome == "yes") for outcome in outcomes])
+    """The share of yes among all resolved questions, each market once: known only in hindsight."""
+    outcomes: dict[str, str] = {}
+    for name, counts in asked.items():
+        held = fold.settled.get(name)
+        if counts and held is not None and held.outcome != "void":
+            outcomes[market_of(fold.questions[name][1]) or name] = held.outcome
+    return mean([int(outcome == "yes") for outcome in outcomes.values()])
 
 
 def questions_counted(runs: Iterable[JudgedRun]) -> dict[str, bool]:

@@ -107,7 +107,7 @@ def _counts(rows: Sequence[Row], offered: int) -> dict[str, Any]:
         "n_out": sum(row.status not in (*IN, "missing", "pending", "sealed") for row in rows),
         "coverage": board_share(len({(row.run, row.question) for row in stated}), offered),
         "clusters": len({row.cluster for row in counted}),
-        "questions": len({row.question for row in counted}),
+        "questions": len({row.weighed_as for row in counted}),
     }
 
 
@@ -140,9 +140,11 @@ def _asked_measures(
             ("brier_shared", "reliability", "views", "sensitivity", "paper", "pool")
         )
     held = view.attended.get(name, Attended())
+    # A mean over a part of the set would stand in one column with means over all of it.
+    whole = view.shared is not None and len(compared) == len(view.shared.keys)
     baseline = kind == "derived" and rules.derived.get(name) not in ("mean", "median")
     return {
-        "brier_shared": board_text(mean_loss(compared, rules).mean) if view.shared else None,
+        "brier_shared": board_text(mean_loss(compared, rules).mean) if whole else None,
         "reliability": None if baseline else held.told(),
         "views": leak_views(counted, rules),
         "sensitivity": None

@@ -105,6 +105,8 @@ def fold_book(lines: Iterable[bytes], read_body: ReadBody) -> LeagueFold:
     for n, raw in enumerate(lines, 1):
         try:
             value = decode_json(raw)
+            if not isinstance(value, dict):
+                raise FormatError("a line is one JSON object")
             content = {key: item for key, item in value.items() if key not in BOOKKEEPING}
             record = decode(content)
             if fold is None:

@@ -68,7 +68,7 @@ def board_mean(values: Iterable[tuple[Row, Fraction | None]], rules: Rules) -> C
     least = rules.min_clusters_interval
     if rules.weigh == "question":
         return question_mean(
-            [(row.cluster, row.question, value) for row, value in held], least=least
+            [(row.cluster, row.weighed_as, value) for row, value in held], least=least
         )
     return cluster_mean([(row.cluster, value) for row, value in held], least=least)
 

@@ -16,7 +16,7 @@ from beforehand.publish.derived import POOLS
 from beforehand.publish.entries import BoardView, board_entry
 from beforehand.publish.fold import LeagueFold
 from beforehand.publish.occasions import cohorts_told, runs_told
-from beforehand.publish.pools import pool_analysis, pool_told
+from beforehand.publish.pools import pool_analysis, pool_told, voices_told
 from beforehand.publish.ranking import (
     give_ranks,
     own_shared,
@@ -24,8 +24,8 @@ from beforehand.publish.ranking import (
     shared_set,
     shared_told,
 )
-from beforehand.publish.reliability import attended_by_all
-from beforehand.publish.rows import Row, build_rows, judge_runs
+from beforehand.publish.reliability import Key, attended_by_all
+from beforehand.publish.rows import IN, Row, build_rows, judge_runs
 from beforehand.publish.rules import Rules
 from beforehand.publish.spending import costs_told
 from beforehand.records.run import Seat
@@ -109,12 +109,33 @@ def _view(
     return BoardView(
         fold=fold,
         rules=rules,
-        offered=sum(len(fold.questions_of(name)) for name in fold.runs),
+        offered=len(_offered(fold, rows, rules)),
         scored=scored,
         attended=attended,
         shared=shared_set(scored, kinds, attended, rules) if rules.on == "shared_set" else None,
         seats=seats,
     )
+
+
+def _offered(fold: LeagueFold, rows: Sequence[Row], rules: Rules) -> set[Key]:
+    """The runs and questions that count as offered: what coverage is a share of.
+
+    Those of a trial, and those that the budget kept from being asked, were
+    offered to nobody, unless somebody answered them all the same.
+    """
+    asking = {
+        name
+        for name in fold.runs
+        if rules.asked and any(seat.entry == "asked" for seat in fold.roster_of(name).seats)
+    }
+    offered = {
+        (name, question)
+        for name, (_, run) in fold.runs.items()
+        if run.counted
+        for question in fold.questions_of(name)
+        if name not in asking or (name, question) in fold.asked
+    }
+    return offered | {(row.run, row.question) for row in rows if row.status in IN}
 
 
 def _entries(
@@ -169,15 +190,21 @@ def _add_analysis(
     by_forecaster: Mapping[str, Sequence[Row]],
     view: BoardView,
 ) -> dict[str, Any] | None:
-    """The analysis of the models; every pool's entry is given its size, r and N_eff."""
-    if view.shared is None or not view.rules.asked:
-        return None
-    kinds = {entry["forecaster"]: entry["kind"] for entry in entries}
-    analysis = pool_analysis(view.scored, kinds, view.shared, view.rules)
+    """The analysis of the models; every pool's entry is given its size, r and N_eff.
+
+    A league that accepts answers has no analysis; its pools stand beside how
+    alike the ranked are.
+    """
+    analysis = None
+    if view.shared is not None and view.rules.asked:
+        kinds = {entry["forecaster"]: entry["kind"] for entry in entries}
+        analysis = pool_analysis(view.scored, kinds, view.shared, view.rules)
+    ranked = [entry["forecaster"] for entry in entries if entry["rank"] is not None]
+    voices = analysis or voices_told(ranked, view.scored, view.rules)
     for entry in entries:
         if view.rules.derived.get(entry["forecaster"]) in POOLS:
             rows = by_forecaster[entry["forecaster"]]
-            entry["pool"] = pool_told(analysis, [row for row in rows if row.status == "counted"])
+            entry["pool"] = pool_told(voices, [row for row in rows if row.status == "counted"])
     return analysis
 
 

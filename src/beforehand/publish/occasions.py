@@ -18,6 +18,8 @@ from beforehand.publish.spending import spending_by, spending_of
 
 # What a forecast can still become: a cohort is not over before there is none.
 _UNSETTLED = ("open", "pending", "sealed")
+# What is no forecast of a cohort and so fails nobody.
+_NO_FORECAST = ("uncounted_run", "not_counted", "not_asked", "not_on_roster")
 
 
 def runs_told(
@@ -126,7 +128,7 @@ def _cohort_told(
     accepted is scored, void, failed or stale.
     """
     own = [row for row in rows if row.cohort == name]
-    said = [row for row in own if row.kind != "derived"]
+    said = [row for row in own if row.kind != "derived" and row.status not in _NO_FORECAST]
     statuses = Counter(row.status for row in said)
     over = instant_key(view.fold.last_at) >= cohort_end(name)
     unsettled = sum(statuses[status] for status in _UNSETTLED)
@@ -142,7 +144,7 @@ def _cohort_told(
         "missed": sum(run["status"] == "missed" for run in runs),
         "stopped_budget": sum(run["status"] == "stopped_budget" for run in runs),
         "lineups": _lineups(runs, view),
-        "questions": len({row.question for row in own}),
+        "questions": len({row.weighed_as for row in own}),
         "forecasts": len(said),
         "scored": statuses["counted"],
         "void": statuses["void"],

@@ -69,6 +69,16 @@ def pool_analysis(
     }
 
 
+def voices_told(names: Sequence[str], scored: Scored, rules: Rules) -> dict[str, Any]:
+    """How alike the errors of forecasters are, pair by pair, and how many voices that makes.
+
+    For leagues that accept answers: each pair on the questions both answered.
+    """
+    values = [_pair_told(a, b, scored, rules)[0] for a, b in combinations(names, 2)]
+    number = effective_number(len(names), values)
+    return {"models": list(names), **_voices_told(names, values, number)}
+
+
 def pool_told(analysis: Mapping[str, Any], counted: Sequence[Row]) -> dict[str, Any]:
     """What stands next to an ensemble wherever it is shown: its size, r and N_eff."""
     sizes = [Fraction(row.members) for row in counted if row.members is not None]
@@ -81,7 +91,8 @@ def pool_told(analysis: Mapping[str, Any], counted: Sequence[Row]) -> dict[str, 
 
 
 def _error_row(key: Key, models: Sequence[str], scored: Scored, rules: Rules) -> ErrorRow:
-    return ErrorRow(key[1], tuple(_error_of(scored[name][key], rules) for name in models))
+    first = scored[models[0]][key]
+    return ErrorRow(first.weighed_as, tuple(_error_of(scored[name][key], rules) for name in models))
 
 
 def _error_of(row: Row, rules: Rules) -> int:

@@ -25,6 +25,7 @@ from beforehand.publish.attempts_table import ATTEMPT_COLUMNS, attempt_rows
 from beforehand.publish.checkers import build_recount, build_verify
 from beforehand.publish.conformance.pyz import build_pyz
 from beforehand.publish.database import sqlite_tables, write_sqlite
+from beforehand.publish.diagnostics import diagnostics
 from beforehand.publish.fold import LeagueFold, fold_book
 from beforehand.publish.leaderboard import score_league
 from beforehand.publish.package import data_package
@@ -45,6 +46,7 @@ FILES = (
     ("forecasts.parquet", "the same table as Parquet"),
     ("attempts.csv", "one row a call to a model, retries and failures too, with its cost"),
     ("leaderboard.json", "the board, every number as decimal text"),
+    ("diagnostics.json", "how alike forecasters are, and both sides of the crowd's prices"),
     (
         "league.sqlite",
         "every table as SQLite: forecasts, attempts, questions, outcomes, board, runs, costs",
@@ -110,6 +112,7 @@ def write_data(
     write_parquet(cells, base / "forecasts.parquet")
     write_sqlite(sqlite_tables(cells, attempts, scores.board, fold), base / "league.sqlite")
     _put(base / "leaderboard.json", _json(scores.board))
+    _put(base / "diagnostics.json", _json(diagnostics(fold, scores.rows, scores.board)))
     if licence is not None:
         _put(base / "LICENSE.txt", licence)
     _put(base / "datapackage.json", _json(data_package(fold, base)))

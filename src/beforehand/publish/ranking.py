@@ -32,16 +32,15 @@ def scored_by_key(by_forecaster: Mapping[str, Sequence[Row]]) -> dict[str, dict[
 
 @dataclass(frozen=True)
 class SharedSet:
-    """The keys on which the forecasters of `names` are compared, and why others are not there."""
+    """The keys on which the forecasters of `names` are compared, and why others are not there.
+
+    `questions` is how many the set is of, each market once.
+    """
 
     keys: tuple[Key, ...]
     names: tuple[str, ...]
     left_out: Mapping[str, str]
-
-    @property
-    def questions(self) -> int:
-        """How many questions the set is of."""
-        return len({question for _, question in self.keys})
+    questions: int
 
     def rows(self, scored: Mapping[Key, Row]) -> list[Row]:
         """One forecaster's rows on the set."""
@@ -65,26 +64,31 @@ def shared_set(
 ) -> SharedSet:
     """The counted forecasts with a crowd that every reliable contestant has.
 
-    `within` limits all of it to some runs and questions, a cohort.
+    Where models are asked, they alone make the set: an entrant from outside
+    could else choose, by silence or by answering what nobody was asked, on
+    what the models are compared. `within` limits all of it to some runs and
+    questions, a cohort.
     """
     people = [name for name, kind in kinds.items() if kind != "derived"]
+    makers = [name for name in people if kinds[name] == "asked" or not rules.asked]
     keys_of = {
         name: {
             key
             for key, row in scored[name].items()
             if row.crowd_units is not None and (within is None or key in within)
         }
-        for name in people
+        for name in makers
     }
-    resolved = set().union(*keys_of.values()) if people else set()
+    resolved = set().union(*keys_of.values()) if makers else set()
     left_out = {}
     for name in people:
         why = _why_left_out(attended.get(name, Attended()), resolved, rules, within)
         if why:
             left_out[name] = why
-    names = tuple(name for name in people if name not in left_out)
+    names = tuple(name for name in makers if name not in left_out)
     common = sorted(set.intersection(*(keys_of[name] for name in names))) if names else []
-    return SharedSet(tuple(common), names, left_out)
+    questions = {scored[names[0]][key].weighed_as for key in common}
+    return SharedSet(tuple(common), names, left_out, len(questions))
 
 
 def _why_left_out(
@@ -123,8 +127,12 @@ def why_not_on_shared(
 ) -> str:
     """Why a forecaster takes no rank on the shared set, "" where it takes one.
 
-    The crowd and the pools rank beside the models; baselines do not.
+    The crowd and the pools rank beside the models; baselines do not, nor does
+    an entrant from outside where the models are blind: it can look the price
+    up, at the deadline, when the crowd's is an hour old.
     """
+    if kind == "accepted" and rules.blind:
+        return "from outside: it may have seen the price that is hidden from the models"
     if kind == "derived" and rules.derived.get(name) not in CONTESTANTS:
         return "a baseline, not a contestant"
     if name in shared.left_out:
@@ -143,7 +151,7 @@ def why_not_on_own(kind: str, counted: Sequence[Row], has_interval: bool, rules:
     """Why a forecaster takes no rank on its own questions, "" where it takes one."""
     if kind == "derived":
         return "derived, not a contestant"
-    if len({row.question for row in counted}) < rules.min_events:
+    if len({row.weighed_as for row in counted}) < rules.min_events:
         return f"fewer than {rules.min_events} resolved events"
     if not has_interval:
         return f"fewer than {rules.min_clusters_interval} questions to compare on"
@@ -193,8 +201,8 @@ def shared_told(
 ) -> dict[str, Any]:
     """The shared set with the loss of everyone ranked on it, as JSON.
 
-    `forecasters` are those whose answers make the set; pools and the crowd are
-    ranked on it and never make it smaller.
+    `forecasters` are those whose answers make the set; pools, the crowd and
+    entrants from outside are compared on it and never make it smaller.
     """
     losses = {name: board_text(mean_loss(shared.rows(scored[name]), rules).mean) for name in ranked}
     return {

@@ -67,20 +67,27 @@ class Attended:
 def attended_by_all(runs: Sequence[JudgedRun], rows: Iterable[Row]) -> dict[str, Attended]:
     """Every forecaster's attempts, those of pools apart from those of their members."""
     found: dict[str, Attended] = {}
-    decided = {
-        (run.run, name) for run in runs for name in run.questions if run.decided_before(name)
-    }
+    nobodys = {(run.run, name) for run in runs for name in run.questions if _is_nobodys(run, name)}
     for row in rows:
         held = found.setdefault(row.forecaster, Attended())
-        _take_attempt(held, row, (row.run, row.question) in decided)
+        _take_attempt(held, row, (row.run, row.question) in nobodys)
     for run in runs:
-        _add_silent(found, run, decided)
+        _add_silent(found, run, nobodys)
     return found
 
 
-def _take_attempt(held: Attended, row: Row, decided: bool) -> None:
+def _is_nobodys(run: JudgedRun, question: str) -> bool:
+    """Whether a question was decided before the run, or none of those to be asked was asked it.
+
+    An entrant's answer to one that the budget stopped must not stand beside
+    its silence on others.
+    """
+    return run.decided_before(question) or (run.asks_models and question not in run.first_asked)
+
+
+def _take_attempt(held: Attended, row: Row, nobodys: bool) -> None:
     key = (row.run, row.question)
-    if decided or row.status in _NO_ATTEMPT or row.why in _NEVER_CALLED:
+    if nobodys or row.status in _NO_ATTEMPT or row.why in _NEVER_CALLED:
         return
     if row.status in IN:
         held.valid[key] = row
@@ -90,9 +97,12 @@ def _take_attempt(held: Attended, row: Row, decided: bool) -> None:
         held.failed[key] = row
 
 
-def _add_silent(found: Mapping[str, Attended], run: JudgedRun, decided: set[Key]) -> None:
-    """Entrants who were expected and said nothing on a question that others were asked."""
-    if not (run.asks_models and run.finished and run.record.counted):
+def _add_silent(found: Mapping[str, Attended], run: JudgedRun, nobodys: set[Key]) -> None:
+    """Entrants who were expected and said nothing on a question that others were asked.
+
+    A run is closed when the models have answered; entrants have time until its deadline.
+    """
+    if not (run.asks_models and run.past_deadline and run.record.counted):
         return
     asked = [name for name in run.questions if name in run.first_asked]
     withheld = {answer.forecaster for _, answer, cells in run.held.answers if cells is None}
@@ -101,5 +111,5 @@ def _add_silent(found: Mapping[str, Attended], run: JudgedRun, decided: set[Key]
             continue
         for question in asked:
             key = (run.run, question)
-            if key not in found[name].valid and key not in decided:
+            if key not in found[name].valid and key not in nobodys:
                 found[name].failed.setdefault(key, None)

@@ -13,7 +13,13 @@ from datetime import timedelta
 from fractions import Fraction
 
 from beforehand.clock import instant_key
-from beforehand.publish.counting import JudgedRun, Said, answers_by_run, closing_of
+from beforehand.publish.counting import (
+    JudgedRun,
+    Said,
+    answers_by_run,
+    closing_of,
+    market_of,
+)
 from beforehand.publish.crowd import PriceMove
 from beforehand.publish.derived import Derived, base_rate_of, derived_of, questions_counted
 from beforehand.publish.fold import LeagueFold
@@ -54,6 +60,9 @@ class Row:
     while there is no outcome. `sealed_at` is the time of the line, and empty
     where a value was computed from many.
 
+    `market` is what weighs once: the venue's market behind the question, whose
+    text or end may be edited, so that it is asked as another question.
+
     `attempt` is the one of `attempts` that this row is, 0 where nobody was
     asked; `members` how many a pool is of. Of the flags, `leak` says that a
     blind answer gave the price away (for a pool: that a member's did), `moved`
@@ -92,6 +101,12 @@ class Row:
     leak: bool | None = None
     moved: bool | None = None
     lookup: bool | None = None
+    market: str = ""
+
+    @property
+    def weighed_as(self) -> str:
+        """What this row shares one weight with: its market, or its question where it has none."""
+        return self.market or self.question
 
     @property
     def happened(self) -> bool:
@@ -224,6 +239,7 @@ class _RunRows:
             leak=held.leak,
             moved=move.moved,
             lookup=move.lookup,
+            market=market_of(record),
         )
 
     def _end_of(self, record: Question, outcome: str | None) -> str:

@@ -24,7 +24,8 @@ CONTESTANTS = ("crowd", "mean", "median")
 class Rules:
     """The declared rules.
 
-    `asked` leagues ask models, the others accept answers. `crowd_price` is the
+    `asked` leagues ask models, the others accept answers; in `blind` ones what
+    is asked hides the price. `crowd_price` is the
     declared price of the crowd, "" where no crowd is derived; `max_spread`,
     `max_age_minutes` and `min_volume` are None where they are not declared. `least` is the
     least number of members of each pool, by its name.
@@ -33,6 +34,7 @@ class Rules:
     grid: Grid
     derived: Mapping[str, str]
     asked: bool
+    blind: bool
     crowd_price: str
     max_spread: Fraction | None
     max_age_minutes: int | None
@@ -65,6 +67,8 @@ class Rules:
             grid=Grid.of(declaration.grid),
             derived=declaration.derived,
             asked=content["answers"]["entry"] == "asked",
+            blind=content["answers"]["entry"] == "asked"
+            and content["answers"].get("price") == "hidden",
             crowd_price=crowd.get("price", ""),
             max_spread=_exact(crowd.get("max_spread")),
             max_age_minutes=crowd.get("max_age_minutes"),

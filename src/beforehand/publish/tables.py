@@ -129,6 +129,10 @@ COLUMNS: tuple[Column[Row], ...] = (
     Column("lookup", "integer",
            "1 where the price had left the declared band by the run's end, empty where unknown",
            lambda r, g: flag_number(r.lookup)),
+    Column("market", "string",
+           "the venue's market behind the question: what weighs once, however often it is asked "
+           "or edited; empty where the question names none",
+           lambda r, g: r.market or None),
 )  # fmt: skip
 
 

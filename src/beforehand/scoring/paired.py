@@ -76,12 +76,14 @@ def question_mean(
     """The mean of question means over `(cluster, question, value)`, with a clustered interval.
 
     A question that was asked many times weighs once; the interval takes the
-    clusters, venue events, as independent and the questions of one not. With
-    S_c the sum of the question means of cluster c and N_c how many there are,
-    the error follows by linearisation (Cochran 1977, Sampling Techniques,
-    6.12), with the factor G/(G-1) for G clusters and Student's t on G-1
-    degrees of freedom. Where every cluster has as many questions it is the t
-    interval on cluster means.
+    clusters, venue events, as independent and the questions of one not. Its
+    variance is (G-1)/G times the sum of squares of what the mean changes by
+    when each of the G clusters is left out in turn (jackknife; MacKinnon,
+    Nielsen and Webb 2023, Journal of Applied Econometrics 38). Student's t is
+    on one less than the effective number of clusters, Q^2 / sum N_c^2 for Q
+    questions, N_c of them in cluster c (Kish 1965, Survey Sampling): one
+    cluster with most of the questions is not many. Where every cluster has as
+    many questions it is the t interval on cluster means.
 
     >>> rows = [("e", "a", Fraction(1)), ("e", "a", Fraction(3)), ("e", "b", Fraction(5))]
     >>> question_mean(rows).mean, question_mean(rows).questions
@@ -99,8 +101,9 @@ def question_mean(
     squares = Fraction(0)
     for group in held.values():
         total = sum((Fraction(sum(rows), len(rows)) for rows in group.values()), Fraction(0))
-        squares += (total - len(group) * centre) ** 2
-    se = math.sqrt(squares * groups / (groups - 1) / questions**2)
-    half = student_quantile(level, groups - 1) * se
+        squares += ((total - len(group) * centre) / (questions - len(group))) ** 2
+    se = math.sqrt(squares * (groups - 1) / groups)
+    effective = questions**2 // sum(len(group) ** 2 for group in held.values())
+    half = student_quantile(level, max(1, effective - 1)) * se
     at = float(centre)
     return ClusterMean(n, groups, centre, se, at - half, at + half, identical, questions)

@@ -20,6 +20,7 @@ from beforehand.site.charts import (
     label_percent,
     tick_text,
 )
+from beforehand.site.estimates import pool_text
 from beforehand.site.listing import Cell, Listing
 from beforehand.site.text import NOTHING, count, cut, number, percent, signed
 
@@ -192,7 +193,7 @@ def board_row(entry: dict[str, Any], catalogue: Catalogue, axis: Axis) -> dict[s
         "label": entry["label"],
         "rank": str(entry["rank"]) if entry["rank"] is not None else NOTHING,
         "why": entry["why_unranked"],
-        "rule": RULE_WORDS.get(catalogue.rule(entry["forecaster"]) or "", ""),
+        "rule": _rule_text(entry, catalogue),
         "n": count(entry["n_counted"]),
         "clusters": count(entry["clusters"]),
         "coverage": percent(entry["coverage"]),
@@ -207,6 +208,12 @@ def board_row(entry: dict[str, Any], catalogue: Catalogue, axis: Axis) -> dict[s
         "average": signed(entry["gain_on_average"]["mean"]),
         "bar": gain_bar(entry, axis),
     }
+
+
+def _rule_text(entry: dict[str, Any], catalogue: Catalogue) -> str:
+    """The rule of a derived forecaster; a pool's stands beside how many voices it is of."""
+    said = RULE_WORDS.get(catalogue.rule(entry["forecaster"]) or "", "")
+    return said if entry["pool"] is None else f"{said}; {pool_text(entry['pool'])}"
 
 
 def shared_set(catalogue: Catalogue) -> dict[str, Any]:

@@ -47,6 +47,7 @@ def contestant(name: str, entry: Entry, catalogue: Catalogue) -> dict[str, Any]:
     return {
         "identity": _identity(entry),
         "pool": pool_text(entry["pool"]),
+        "analysed": catalogue.view.board["analysis"] is not None,
         "facts": _facts(name, entry, catalogue),
         "scores": _scores(entry, catalogue),
         "strip": _strip(catalogue.by_forecaster[name], catalogue) if judged else None,

@@ -54,15 +54,16 @@ SKILL_FORMULAS = (
         "the clusters of the interval",
         _CLUSTERS,
         "question_mean",
-        "Cochran 1977, Sampling Techniques, 6.12; Ibragimov and Müller 2010, JBES 28",
+        "MacKinnon, Nielsen and Webb 2023, J. Applied Econometrics 38",
     ),
     Formula(
         "Interval",
-        "m ± t(0.975; G − 1) √(G/(G−1) Σ_c (S_c − N_c m)² / Q²), S_c the sum of the question "
-        "means of event c, N_c their number, G events, from the declared G up",
+        "m ± t(0.975; ν) √((G−1)/G Σ_c ((S_c − N_c m)/(Q − N_c))²), S_c the sum of the question "
+        "means of event c, N_c their number, G events, from the declared G up; "
+        "ν = ⌊Q²/Σ N_c²⌋ − 1, at least 1",
         _CLUSTERS,
         "question_mean",
-        "Student 1908, Biometrika 6; Cochran 1977, 6.12",
+        "Student 1908, Biometrika 6; Kish 1965, Survey Sampling",
     ),
     _KEPT["Student’s t"],
     Formula(

@@ -196,6 +196,8 @@ def _listed_faults(market: Market, rules: Rules, now: datetime) -> Iterator[tupl
     if market.event_at and instant_key(market.event_at) <= now:
         yield "event_begun", f"what it asks about began {market.event_at}"
     yield from _horizon_faults(market, rules, now)
+    if not market.closes:  # no question can be sealed without one
+        yield "horizon", "the venue names no closing time"
     out = {tag.strip().casefold() for tag in rules.tags_out}
     for tag in (*market.tags, market.topic):
         if tag.strip().casefold() in out:

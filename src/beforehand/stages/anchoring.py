@@ -20,6 +20,7 @@ from pathlib import Path
 from beforehand.anchors.anchor import COMPLETE, MAX_EVIDENCE_BYTES, PENDING, Anchor, Evidence
 from beforehand.anchors.queue import SUBMIT, UPGRADE, Item, Queue
 from beforehand.anchors.witness import Witnesses
+from beforehand.book.checkpoint import is_size
 from beforehand.book.reader import BOOK_NAME
 from beforehand.book.stamped_list import MAX_LIST_BYTES, list_book
 from beforehand.book.store import write_synced
@@ -230,7 +231,7 @@ def _pending(folder: Path, anchor: str, size: int) -> Evidence:
 def _sizes(folder: Path) -> list[int]:
     place = folder / STAMPS
     names = [path.name for path in place.iterdir() if path.is_dir()] if place.is_dir() else []
-    return sorted(int(name) for name in names if name.isascii() and name.isdigit())
+    return sorted(int(name) for name in names if is_size(name))
 
 
 def _size_of(folder: Path, sha256: str) -> int | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -93,8 +93,10 @@ class Asking:
         backoff: float = 1.0,
         progress: Progress | None = None,
         between: Callable[[], object] | None = None,
+        renew: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.pen, self.situation, self.run = pen, situation, run
+        self._renew = renew
         self.forecasters = forecasters
         self.timeouts = timeouts or {}
         self.backoff, self.progress, self.between = backoff, progress, between
@@ -269,6 +271,18 @@ class Asking:
             return f"its price was read more than {most} minutes before and cannot be read now"
         return ""
 
+    async def _stale_now(self, question: str) -> str:
+        """Why a question nobody was asked yet has no fresh price, after one more look; or "".
+
+        Where money is short a question waits for others to come back, and its
+        price grows old meanwhile.
+        """
+        if any((question, name) in self.run.attempts for name in self.seats):
+            return ""
+        if self._stale(question) and self._renew is not None:
+            await self._renew()
+        return self._stale(question)
+
     def _job(self, question: str, forecaster: str) -> Job | None:
         attempts = self.run.attempts.get((question, forecaster), [])
         why = next_step(attempts, self.rules)
@@ -312,6 +326,10 @@ class Asking:
             group = waiting[0]
             if self._answers.late(group[0].question, self._now()):
                 waiting.pop(0)
+                continue
+            if stale := await self._stale_now(group[0].question):
+                waiting.pop(0)
+                self.asked.skipped[group[0].question] = stale
                 continue
             amounts = [job.request.reserved for job in group]
             if not self.situation.ledger.fits(self.run.run.slot, held + amounts):

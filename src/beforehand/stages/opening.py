@@ -341,8 +341,27 @@ def current_lineup(situation: Situation, folder: Path) -> Lineup:
     if path.is_file():
         lineup = Lineup.parse(path.read_bytes(), str(path))
         check_hidden(situation.declaration, lineup)
-        return lineup
-    return Lineup.of(situation.declaration.content, "the declaration")
+    else:
+        lineup = Lineup.of(situation.declaration.content, "the declaration")
+    _check_names(situation, lineup)
+    return lineup
+
+
+def _check_names(situation: Situation, lineup: Lineup) -> None:
+    """RuleError where a name would stand for another model than it did: scores go by names."""
+    seats = {seat.forecaster: seat for seat in lineup.seats()}
+    for run in situation.runs.values():
+        for held in run.roster.seats:
+            seat = seats.get(held.forecaster)
+            if seat is None:
+                continue
+            was, now = (held.model, held.version), (seat.model, seat.version)
+            swapped = held.entry == "asked" and was != now and held.model and seat.model
+            if held.entry != seat.entry or swapped:
+                raise RuleError(
+                    f"{held.forecaster!r} was {held.model or held.entry} in run {run.run.run}; "
+                    f"give {seat.model or seat.entry} a name of its own, or two would share a score"
+                )
 
 
 def lineup_body(lineup: Lineup) -> bytes:

@@ -15,6 +15,8 @@ from beforehand.forecasters.forecaster import Reply
 from beforehand.records.forecast import FAILURES
 
 OUT_OF_CREDIT = "out_of_credit"
+# The league's own word for what it did not ask, which is nobody's failure: no reply may say it.
+NEVER_ASKED = "budget"
 MAX_RAW_BYTES = 16 << 20
 MAX_NAME = 200
 MAX_RATIONALE = 100_000
@@ -56,6 +58,8 @@ def kept(reply: Reply) -> Reply:
 def _status(reply: Reply) -> tuple[str, str]:
     """The status, and the detail behind it."""
     detail = _name(reply.detail) or ""
+    if reply.status == NEVER_ASKED:
+        return "internal", "says_it_was_not_asked"
     if reply.status in FAILURES:
         return reply.status, OUT_OF_CREDIT if reply.out_of_credit is True else detail
     if reply.status != "answered":

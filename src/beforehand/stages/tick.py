@@ -110,6 +110,7 @@ async def _carry_on(
         backoff=world.backoff,
         progress=world.progress,
         between=None if inbox is None else lambda: inbox(pen),
+        renew=lambda: refresh_prices(pen, situation, run, world.source),
     )
     asked = await asking.ask_all()
     done.calls += asked.calls
