@@ -33,6 +33,7 @@ from beforehand.publish.conformance.result import (
     STATUSES,
     UNVERIFIABLE,
 )
+from beforehand.publish.conformance.walk_lines import read_stamps
 from beforehand.records.event_contract import ContractProfile
 from beforehand.testing.memory_folder import MemoryFolder
 from beforehand.testing.mutants import all_mutants, mutant_files, valid_files
@@ -144,6 +145,24 @@ def test_what_is_not_excluded_is_printed(attack: str, words: str) -> None:
     report = conform_folder(MemoryFolder(valid_files()), AS_OF)
     assert any(words in text for text in report["not_excluded"]), attack
     assert any(line.startswith("not excluded: ") for line in text_lines(report))
+
+
+@pytest.mark.parametrize(
+    ("ending", "data", "stamped"),
+    [
+        (".seal", b'{"evidence": []}', False),
+        (".seal", b'{"evidence": [{"anchor": "a"}]}', True),
+        (".seal", b"no seal", False),
+        (".opening", b"{}", False),
+        (".ots", b"anything: it is judged elsewhere", True),
+    ],
+)
+def test_a_seal_without_evidence_is_no_stamp(ending: str, data: bytes, stamped: bool) -> None:
+    listed = f"a.csv: 1 lines, sha256 {'0' * 64}, last link {'1' * 64}\n".encode()
+    name = f"proof/x.txt{ending}"
+    folder = MemoryFolder({"proof/x.txt": listed, name: data})
+    (stamp,) = read_stamps(folder, ["proof/x.txt", name])
+    assert bool(stamp.proofs) is stamped
 
 
 def test_a_rewritten_book_without_a_stamp_is_not_excluded_and_says_so() -> None:

@@ -63,7 +63,6 @@ _SETTINGS = Table(
                 }
             )
         ),
-        "backup": Optional(Table({"folder": Optional(Text(400))})),
     }
 )
 

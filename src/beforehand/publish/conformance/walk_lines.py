@@ -20,6 +20,9 @@ MAX_BYTES = 1 << 30
 MAX_PROBLEMS = 100
 MAX_STAMPS = 5000
 MAX_STAMP_BYTES = 64 << 10
+MAX_SEAL_BYTES = 1 << 20
+# Files of `beforehand seal` beside what it sealed.
+SEAL_SUFFIX, OPENING_SUFFIX = ".seal", ".opening"
 
 _STAMPED = re.compile(
     r"(?P<path>\S+): (?P<n>[1-9]\d{0,9}) lines, sha256 (?P<sha>[0-9a-f]{64}), "
@@ -100,7 +103,7 @@ def read_stamps(folder: Folder, names: list[str]) -> list[Stamp]:
             said = read_file(folder, name, MAX_STAMP_BYTES).decode("utf-8")
         except (FormatError, UnicodeDecodeError):
             continue
-        proofs = tuple(sorted(beside.get(name, ())))
+        proofs = tuple(each for each in sorted(beside.get(name, ())) if _stamps(folder, each))
         for number, line in enumerate(said.split("\n"), 1):
             match = _STAMPED.fullmatch(line)
             if match is not None:
@@ -115,6 +118,19 @@ def read_stamps(folder: Folder, names: list[str]) -> list[Stamp]:
                     )
                 )
     return found
+
+
+def _stamps(folder: Folder, name: str) -> bool:
+    """Whether a file beside a list may hold a stamp of others; a seal of one's own may not."""
+    if name.endswith(OPENING_SUFFIX):
+        return False
+    if not name.endswith(SEAL_SUFFIX):
+        return True
+    try:
+        seal = decode_json(read_file(folder, name, MAX_SEAL_BYTES))
+    except FormatError:
+        return False
+    return isinstance(seal, dict) and bool(seal.get("evidence"))
 
 
 def _beside(names: list[str]) -> dict[str, list[str]]:
