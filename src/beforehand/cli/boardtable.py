@@ -18,13 +18,14 @@ NAME_CHARS = 24
 WIDE_CHARS = 105
 # What a narrow terminal shows is cut between columns, never inside a figure.
 COLUMNS = ("shared", "reliable", "skill", "95 % interval", "Brier", "own", "unflagged", "leaks")
-NARROW_COLUMNS = 5
+NARROW_COLUMNS = 4
 READING = """\
    Skill: the crowd's Brier loss minus the forecaster's, on the shared set, each
    question once; above 0 is better than the market's price. Intervals are 95 %,
-   one at a time. Shared: its forecasts in that set. Reliable: valid of attempted.
-   A wide terminal adds own: all its answers that count; unflagged: skill on those
-   without a leak flag; leaks. Best single models are known only in hindsight.
+   one at a time. Shared: its forecasts in that set. Reliable: valid of those
+   attempted. A wide terminal adds the Brier loss there; own: all answers that
+   count; unflagged: skill on those without a leak flag; leaks: how many have one.
+   Best single models are known only in hindsight.
 """
 Entry = Mapping[str, Any]
 
