@@ -22,6 +22,7 @@ from beforehand.records.codec import decode_json, digest
 from beforehand.records.forecast import Answer, Cell
 from beforehand.records.run import Ask
 from beforehand.stages.answer_lines import AnswerLines, Ended
+from beforehand.stages.flying import Flying
 from beforehand.stages.opening import max_age_minutes
 from beforehand.stages.pen import Pen
 from beforehand.stages.policy import backoff_seconds, next_step
@@ -103,7 +104,6 @@ class Asking:
         self._looked = time.monotonic()
         self._delayed: list[tuple[float, Job]] = []
         self._probe_until: float | None = None
-        self._in_flight = 0
         self._answers = AnswerLines(situation, run)
         self.declaration = situation.declaration
         self.rules: Mapping[str, Any] = self.declaration.content["answers"]
@@ -116,7 +116,7 @@ class Asking:
         self._seal_lost()
         self._stop_where_stopped()
         waiting = self._due()
-        flying: set[asyncio.Task[Ended]] = set()
+        flying = Flying()
         try:
             while waiting or flying or self._delayed:
                 if self.asked.stopped:
@@ -128,32 +128,26 @@ class Asking:
                     waiting.clear()
                     self._delayed.clear()
                 if waiting and not self._probing(flying):
-                    self._in_flight = len(flying)
-                    flying |= await self._launch(waiting, MOST_IN_FLIGHT - len(flying))
+                    await self._launch(waiting, flying)
                 if flying:
-                    flying = await self._wait(flying)
+                    await self._wait(flying)
                 elif self._delayed:
                     await asyncio.sleep(self._patience())
         finally:
-            for task in flying:
-                task.cancel()
+            flying.cancel()
         return self.asked
 
-    async def _wait(self, flying: set[asyncio.Task[Ended]]) -> set[asyncio.Task[Ended]]:
-        """Wait for the next replies, seal them, and note what follows; what is still in flight."""
-        done, flying = await asyncio.wait(
-            flying, timeout=self._patience(), return_when=asyncio.FIRST_COMPLETED
-        )
+    async def _wait(self, flying: Flying) -> None:
+        """Wait for the next replies, seal them, and note what follows."""
+        ended = await flying.landed(self._patience())
         await self._look_around()
-        ended = [task.result() for task in done]
         if ended:
             await self._seal_replies(ended)
             self._probe_until = 0.0
             for each in ended:
                 self._follow(each)
-        return flying
 
-    def _probing(self, flying: set[asyncio.Task[Ended]]) -> bool:
+    def _probing(self, flying: Flying) -> bool:
         """Whether the first question is out alone and has yet some time to be refused."""
         return (
             bool(flying)
@@ -165,7 +159,7 @@ class Asking:
         """How long may be waited before something is to be looked at again, in seconds."""
         now, times = time.monotonic(), [BETWEEN_SECONDS]
         times += [ready - now for ready, _ in self._delayed]
-        if self._probe_until:
+        if self._probe_until is not None and self._probe_until > now:
             times.append(self._probe_until - now)
         return max(0.0, min(times))
 
@@ -238,11 +232,12 @@ class Asking:
         """
         begun: list[list[Job]] = []
         fresh: list[list[Job]] = []
+        now = self._now()
         for question in self._ordered():
-            if question in self.situation.outcomes or self._answers.late(question, self._now()):
+            if question in self.situation.outcomes or self._answers.late(question, now):
                 continue
-            known = any((question, name) in self.run.attempts for name in self.seats)
-            if not known and (stale := self._stale(question)):
+            known = self._begun(question)
+            if not known and (stale := self._stale(question, now)):
                 self.asked.skipped[question] = stale
                 continue
             jobs = [job for name in self.seats if (job := self._job(question, name)) is not None]
@@ -260,28 +255,32 @@ class Asking:
             questions.sort(key=lambda name: digest(f"{run} {name}".encode()))
         return questions
 
-    def _stale(self, question: str) -> str:
+    def _stale(self, question: str, now: str) -> str:
         """Why a question's price is too old for a first ask, or ""."""
         quote = self.run.quotes.get(question)
         if quote is None:
             return "no price at the start"
         most = max_age_minutes(self.declaration)
-        age = instant_key(self._now()) - instant_key(quote.read_at)
+        age = instant_key(now) - instant_key(quote.read_at)
         if most is not None and age.total_seconds() > 60 * most:
             return f"its price was read more than {most} minutes before and cannot be read now"
         return ""
 
-    async def _stale_now(self, question: str) -> str:
-        """Why a question nobody was asked yet has no fresh price, after one more look; or "".
+    async def _renewed(self, question: str, now: str) -> bool:
+        """Look once more at the price of a question nobody was asked yet, where it is too old.
 
         Where money is short a question waits for others to come back, and its
         price grows old meanwhile.
         """
-        if any((question, name) in self.run.attempts for name in self.seats):
-            return ""
-        if self._stale(question) and self._renew is not None:
-            await self._renew()
-        return self._stale(question)
+        old = not self._begun(question) and self._stale(question, now)
+        if not old or self._renew is None:
+            return False
+        await self._renew()
+        return True
+
+    def _begun(self, question: str) -> bool:
+        """Whether any model was asked this question in this run."""
+        return any((question, name) in self.run.attempts for name in self.seats)
 
     def _job(self, question: str, forecaster: str) -> Job | None:
         attempts = self.run.attempts.get((question, forecaster), [])
@@ -318,22 +317,27 @@ class Asking:
 
     # ---- out
 
-    async def _launch(self, waiting: list[list[Job]], room: int) -> set[asyncio.Task[Ended]]:
+    async def _launch(self, waiting: list[list[Job]], flying: Flying) -> None:
         """Seal the asks of as many groups as fit the budget and the room, then send them."""
+        room = MOST_IN_FLIGHT - len(flying)
         taken: list[Job] = []
         held: list[Decimal] = []
+        now = self._now()
         while waiting and len(taken) < room:
             group = waiting[0]
-            if self._answers.late(group[0].question, self._now()):
+            if self._answers.late(group[0].question, now):
                 waiting.pop(0)
                 continue
-            if stale := await self._stale_now(group[0].question):
+            if await self._renewed(group[0].question, now):
+                now = self._now()
+            stale = not self._begun(group[0].question) and self._stale(group[0].question, now)
+            if stale:
                 waiting.pop(0)
                 self.asked.skipped[group[0].question] = stale
                 continue
             amounts = [job.request.reserved for job in group]
             if not self.situation.ledger.fits(self.run.run.slot, held + amounts):
-                if self._in_flight or taken:
+                if flying or taken:
                     break  # what is out may cost less than it reserves
                 if group[0].why == "first":
                     self.asked.stopped = "the budget does not hold another question"
@@ -347,10 +351,11 @@ class Asking:
                 self._probe_until = time.monotonic() + PROBE_SECONDS
                 break
         if not taken:
-            return set()
+            return
         first = await asyncio.to_thread(self._seal_asks, taken)
         self.asked.calls += len(taken)
-        return {asyncio.create_task(self._send(job, line)) for line, job in enumerate(taken, first)}
+        for line, job in enumerate(taken, first):
+            flying.start(self._send(job, line))
 
     def _seal_asks(self, jobs: Sequence[Job]) -> int:
         """One ask line a job, with the exact bytes as a body; the number of the first line."""
