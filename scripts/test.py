@@ -4,8 +4,8 @@
     python3 scripts/test.py [ARGUMENTS FOR PYTEST]
 
 It makes a virtual environment, installs the package in it with everything the
-tests need, looks for a Chromium, and runs pytest on all cores. The last lines
-name what was skipped and why. The exit code is pytest's; 2 when the set-up
+tests need, looks for a Chromium and for anvil (an EVM node, installed by npm
+where there is one), and runs pytest on all cores. The last lines name what was skipped and why. The exit code is pytest's; 2 when the set-up
 failed, 3 when the tests ran longer than allowed.
 
 Environment:
@@ -13,6 +13,7 @@ Environment:
     BEFOREHAND_VENV          the virtual environment (default: .venv-test in the checkout)
     BEFOREHAND_PYTEST_ARGS   more arguments for pytest, quoted as in a shell
     BEFOREHAND_CHROMIUM      the Chromium to use; empty for none
+    BEFOREHAND_ANVIL         the anvil to use; empty for none
     BEFOREHAND_TEST_MINUTES  how long pytest may run (default: 20)
 """
 
@@ -31,6 +32,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 INSTALL_SECONDS = 600
 APT_SECONDS = 300
+ANVIL = "@foundry-rs/anvil@1.7.1"
+ANVIL_SECONDS = 300
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -134,11 +137,46 @@ def _apt_install(package: str) -> str:
     return trouble
 
 
-def run_pytest(python: Path, arguments: list[str], browser: str) -> int:
+def find_anvil(venv: Path) -> tuple[str, str]:
+    """The path of an anvil, or "" and why there is none."""
+    given = os.environ.get("BEFOREHAND_ANVIL")
+    if given is not None:
+        return given, "BEFOREHAND_ANVIL is empty"
+    if found := shutil.which("anvil") or _anvil_in(venv / "anvil"):
+        return found, ""
+    npm = shutil.which("npm")
+    if npm is None:
+        return "", "no anvil on PATH, and no npm to install one"
+    say(f"installing {ANVIL} (once)")
+    command = [npm, "install", "--prefix", str(venv / "anvil"), "--no-audit", "--no-fund"]
+    try:
+        done = subprocess.run(
+            [*command, "--ignore-scripts", ANVIL],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=ANVIL_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return "", f"npm: no end after {ANVIL_SECONDS} s"
+    if found := _anvil_in(venv / "anvil"):
+        return found, ""
+    said = (done.stderr.strip().splitlines() or ["no anvil for this machine"])[-1]
+    return "", f"npm gave none ({said})"
+
+
+def _anvil_in(folder: Path) -> str:
+    """The program itself, not its launcher: a launcher would outlive what it is told."""
+    found = sorted(folder.glob("node_modules/@foundry-rs/anvil-*/bin/anvil*"))
+    return str(found[0]) if found else ""
+
+
+def run_pytest(python: Path, arguments: list[str], browser: str, anvil: str) -> int:
     """Run pytest on all cores; its exit code, or 3 when it ran too long."""
     minutes = float(os.environ.get("BEFOREHAND_TEST_MINUTES", "20"))
     command = [str(python), "-m", "pytest", "-n", "auto", *arguments]
-    environment = {**os.environ, "BEFOREHAND_CHROMIUM": browser}
+    environment = {**os.environ, "BEFOREHAND_CHROMIUM": browser, "BEFOREHAND_ANVIL": anvil}
     child = subprocess.Popen(command, cwd=ROOT, env=environment)
     try:
         return child.wait(timeout=minutes * 60)
@@ -173,11 +211,15 @@ def main(arguments: list[str]) -> int:
         return 2
     browser, why = find_browser()
     say(f"browser: {browser}" if browser else f"browser tests will be skipped: {why}")
+    anvil, lacking = find_anvil(venv)
+    say(f"anvil: {anvil}" if anvil else f"tests on an EVM chain will be skipped: {lacking}")
     ready = time.monotonic()
-    code = run_pytest(python, [*extra, *arguments], browser)
+    code = run_pytest(python, [*extra, *arguments], browser, anvil)
     end = time.monotonic()
     if not browser:
         say(f"browser tests were skipped: {why}")
+    if not anvil:
+        say(f"tests on an EVM chain were skipped: {lacking}")
     say(f"set-up {ready - start:.0f} s, tests {end - ready:.0f} s, exit code {code}")
     return code
 

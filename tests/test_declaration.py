@@ -440,10 +440,6 @@ def test_reader_and_schema_agree_on_which_keys_may_go(league: str) -> None:
             "[season]: this version cannot keep a season yet.",
         ),
         (
-            '[anchors]\nuse = ["evm"]\n',
-            'anchors.use holds "evm": this version cannot anchor a checkpoint in this way yet.',
-        ),
-        (
             "[season]\nsessions = 10\ndevelopment_sessions = 0\n",
             "[season]: this version cannot keep a season yet.",
         ),

@@ -1,4 +1,4 @@
-"""The libraries of the extra `anchors`, asked for only where one is needed.
+"""The libraries of the extras `anchors` and `evm`, asked for only where one is needed.
 
 opentimestamps is LGPL: it is used as the library it is, and is no dependency
 of the package itself.
@@ -11,6 +11,8 @@ from typing import Any
 
 from beforehand.errors import RuleError
 
+_EVM = ("eth_account", "eth_hash", "rlp", "trie")
+
 
 def extra_module(name: str) -> Any:
     """The module of this name; RuleError says what to install where it is not there."""
@@ -19,5 +21,9 @@ def extra_module(name: str) -> Any:
     except ImportError as error:
         raise RuleError(
             f"{name.partition('.')[0]} is not installed ({error}): "
-            "pip install 'beforehand[anchors]'"
+            f"pip install 'beforehand[{_extra_of(name)}]'"
         ) from None
+
+
+def _extra_of(name: str) -> str:
+    return "evm" if name.partition(".")[0] in _EVM else "anchors"

@@ -8,6 +8,8 @@ from pathlib import Path
 from beforehand.anchors.anchor import MAX_EVIDENCE_BYTES, Subject, Verdict, unchecked
 from beforehand.anchors.bundle_check import check_bundle
 from beforehand.anchors.capture import check_capture
+from beforehand.anchors.evm_check import check_evm
+from beforehand.anchors.evm_record import KIND as EVM
 from beforehand.anchors.git_history import check_git
 from beforehand.anchors.ots_check import check_ots
 from beforehand.anchors.ots_file import MAGIC
@@ -20,7 +22,7 @@ _DER_SEQUENCE = b"\x30"
 
 
 def check_evidence(file: Path, evidence: Path, trust: Trust, as_of: str) -> Verdict:
-    """What an `.ots`, `.tsr`, Sigstore bundle, git or capture record proves of a file.
+    """What an `.ots`, `.tsr`, Sigstore bundle, EVM, git or capture record proves of a file.
 
     `Verdict.exit_code` is 0 where it checks, 1 where it does not match or is
     not trusted, 2 where it could not be checked: a file missing, evidence over
@@ -50,6 +52,8 @@ def _check(kind: str, data: bytes, subject: Subject, trust: Trust, as_of: str) -
         return check_ots(data, subject, trust.bitcoin, as_of)
     if kind == "rfc3161":
         return check_tsr(data, subject, trust.authorities, as_of)
+    if kind == EVM:
+        return check_evm(data, subject, trust.evm, as_of)
     if kind == "git":
         return check_git(data, subject, trust.clones, as_of)
     if kind == "web-archive":
@@ -63,7 +67,7 @@ def _kind_of(data: bytes) -> str:
     if data.startswith(_DER_SEQUENCE):
         return "rfc3161"
     kind = _json_kind(data)
-    return kind if kind in ("git", "web-archive") else "rekor"
+    return kind if kind in (EVM, "git", "web-archive") else "rekor"
 
 
 def _json_kind(data: bytes) -> str:

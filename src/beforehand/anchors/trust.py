@@ -48,6 +48,20 @@ class BitcoinTrust:
 
 
 @dataclass(frozen=True)
+class EvmTrust:
+    """Block hashes, 32 bytes each, by chain id and number, that the reader takes for the chain's.
+
+    A block is dated by its slot, which validators hold to (Ethereum consensus
+    specification); `margin` is added for chains whose blocks may run ahead.
+    `development` takes a chain of one's own too, as a rehearsal has it.
+    """
+
+    blocks: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
+    margin: timedelta = timedelta(seconds=15)
+    development: bool = False
+
+
+@dataclass(frozen=True)
 class Authority:
     """A time-stamping authority (RFC 3161) with its kept chain.
 
@@ -87,6 +101,7 @@ class Trust:
     """Everything one reader trusts. `signers` are the operator's keys in a log (SPKI, DER)."""
 
     bitcoin: BitcoinTrust = BitcoinTrust()
+    evm: EvmTrust = EvmTrust()
     authorities: tuple[Authority, ...] = ()
     logs: tuple[LogKey, ...] = ()
     signers: tuple[bytes, ...] = ()

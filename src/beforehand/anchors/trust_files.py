@@ -1,10 +1,11 @@
 """Reading trust from files: a reader's folder, and Sigstore's own trusted root.
 
 A folder holds, each where it is wanted: `bitcoin-headers.json` (height to 80
-bytes in hex), `tsa/NAME/` with `roots.pem`, `intermediates.pem`, `signers.pem`
-and `*.crl`, `trusted_root.json` (Sigstore), `signers/*.pem` (the operator's
-keys in a log), `clones.json` (a repository's address to `{"path": ...,
-"known_tip": ...}`, the path below the folder).
+bytes in hex), `evm-blocks.json` (chain id to block number to hash), `tsa/NAME/`
+with `roots.pem`, `intermediates.pem`, `signers.pem` and `*.crl`,
+`trusted_root.json` (Sigstore), `signers/*.pem` (the operator's keys in a log),
+`clones.json` (a repository's address to `{"path": ..., "known_tip": ...}`, the
+path below the folder).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from beforehand.anchors.trust import (
     Authority,
     BitcoinTrust,
     Clone,
+    EvmTrust,
     LogKey,
     Trust,
     Window,
@@ -38,10 +40,14 @@ from beforehand.clock import instant_key
 from beforehand.errors import FormatError
 from beforehand.records.codec import decode_json
 
+HEADERS_NAME = "bitcoin-headers.json"
+EVM_BLOCKS_NAME = "evm-blocks.json"
 MAX_TRUST_BYTES = 4 << 20
 # A host may come with a port, as a log on this machine signs it.
 _HOST = re.compile(r"https?://([A-Za-z0-9.:-]{1,200})(?:/.*)?", re.ASCII | re.DOTALL)
 _HEIGHT = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
+_BLOCK_HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
 
 def read_trust(folder: Path, *, rehearsal: bool = False) -> Trust:
@@ -52,12 +58,14 @@ def read_trust(folder: Path, *, rehearsal: bool = False) -> Trust:
     root = folder / "trusted_root.json"
     logs, authorities = read_trusted_root(_read(root)) if root.is_file() else ((), ())
     named = sorted(path for path in (folder / "tsa").glob("*") if path.is_dir())
-    headers, clones = folder / "bitcoin-headers.json", folder / "clones.json"
+    headers, clones = folder / HEADERS_NAME, folder / "clones.json"
+    evm = folder / EVM_BLOCKS_NAME
     return Trust(
         bitcoin=BitcoinTrust(
             read_headers(_read(headers)) if headers.is_file() else {},
             least_difficulty=0 if rehearsal else LEAST_DIFFICULTY,
         ),
+        evm=EvmTrust(read_evm_blocks(_read(evm)) if evm.is_file() else {}, development=rehearsal),
         authorities=(*(read_authority(path) for path in named), *authorities),
         logs=logs,
         clones=read_clones(_read(clones), folder) if clones.is_file() else {},
@@ -81,6 +89,23 @@ def read_headers(data: bytes) -> dict[int, bytes]:
         except ValueError:
             raise FormatError(f"the header of block {height} is not hex") from None
     return headers
+
+
+def read_evm_blocks(data: bytes) -> dict[tuple[int, int], bytes]:
+    """Block hashes of a JSON object: chain id to block number to hash."""
+    value = decode_json(data)
+    if not isinstance(value, dict) or not all(isinstance(each, dict) for each in value.values()):
+        raise FormatError("block hashes are one JSON object, chain id to block number to hash")
+    blocks: dict[tuple[int, int], bytes] = {}
+    for chain, held in value.items():
+        for number, text in held.items():
+            names = _NUMBER.fullmatch(chain) and _NUMBER.fullmatch(number)
+            if not names or not isinstance(text, str) or not _BLOCK_HASH.fullmatch(text):
+                raise FormatError(
+                    f"block {number!r:.40} of chain {chain!r:.40}: not a number with a hash in hex"
+                )
+            blocks[int(chain), int(number)] = bytes.fromhex(text[2:])
+    return blocks
 
 
 def read_clones(data: bytes, folder: Path) -> dict[str, Clone]:

@@ -57,6 +57,10 @@ _SETTINGS = Table(
                     "beacon": Optional(_URL),
                     "rekor_version": Optional(Integer(1, 2)),
                     "git": Optional(Text(400)),
+                    "evm": Optional(_URL),
+                    "evm_chain": Optional(Integer(1, 2**53)),
+                    "evm_depth": Optional(Integer(1, 10_000)),
+                    "evm_most_gwei": Optional(Integer(1, 1_000_000)),
                     "witnesses": Optional(
                         Listed(Table({"url": _URL, "key": Text(400)}), most=50, least=1)
                     ),

@@ -9,6 +9,7 @@ import typer
 import beforehand
 from beforehand.cli import (
     bench,
+    blocks,
     conforming,
     declaring,
     demo,
@@ -43,6 +44,7 @@ app = typer.Typer(
 
 app.command(epilog=demo.EPILOG)(demo.demo)
 app.command(epilog=verification.EPILOG)(verification.verify)
+app.command(epilog=blocks.EPILOG)(blocks.blocks)
 app.command(epilog=scoring.EPILOG)(scoring.score)
 app.command(epilog=publishing.EPILOG)(publishing.publish)
 app.command(epilog="Example: beforehand serve beforehand-demo/public")(serving.serve)

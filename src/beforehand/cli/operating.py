@@ -145,11 +145,8 @@ def finish(
 
 def _stamp(league: LeagueFolder, pen: Pen, situation: Situation, now: str, done: Ticked) -> bool:
     """Submit to the declared anchors what is due; whether any evidence is new."""
-    try:
-        anchors = anchors_of(league, situation.declaration, pen, pen.clock)
-    except BeforehandError as error:
-        done.problems.append(f"anchors: {error}")
-        return False
+    anchors, problems = anchors_of(league, situation.declaration, pen, pen.clock)
+    done.problems += problems
     stamped = stamp_checkpoint(pen, league.path, anchors, now)
     done.problems += stamped.problems
     return bool(stamped.submitted or stamped.completed)

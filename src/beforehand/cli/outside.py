@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from beforehand.anchors.anchor import Anchor
+from beforehand.anchors.evm import DEEP_ENOUGH, MOST_GWEI, EvmChain, read_key
+from beforehand.anchors.evm_node import EvmNode
 from beforehand.anchors.foreign import GitRepository
 from beforehand.anchors.opentimestamps import PUBLIC_CALENDARS, OpenTimestamps
 from beforehand.anchors.rekor import Rekor
@@ -25,11 +28,12 @@ from beforehand.book.cosignature import WitnessKey
 from beforehand.book.store import write_synced
 from beforehand.cli.league_folder import LeagueFolder
 from beforehand.clock import Clock
-from beforehand.errors import FormatError, RuleError
+from beforehand.errors import BeforehandError, FormatError, RuleError
 from beforehand.records.declaration import Declaration
 from beforehand.stages.pen import Pen
 
 REKOR_KEY = "keys/rekor.pem"
+EVM_KEY_ENV = "BEFOREHAND_EVM_KEY"
 REKOR_URL = "https://rekor.sigstore.dev"
 # Authorities that time-stamp for anyone; settings may name others.
 AUTHORITIES = {
@@ -41,34 +45,64 @@ AUTHORITIES = {
 
 def anchors_of(
     league: LeagueFolder, declaration: Declaration, pen: Pen, clock: Clock
-) -> list[Anchor]:
-    """Every anchor that the declaration names; RuleError where the settings lack its address."""
-    declared = declaration.content.get("anchors", {})
-    settings: Mapping[str, Any] = league.settings.get("anchors", {})
+) -> tuple[list[Anchor], list[str]]:
+    """Every anchor that the declaration names and the settings can reach; what hinders the others.
+
+    One that cannot be used stops none of the rest.
+    """
     made: list[Anchor] = []
-    for word in declared.get("use", ()):
-        if word == "opentimestamps":
+    problems: list[str] = []
+    for word in declaration.content.get("anchors", {}).get("use", ()):
+        try:
+            made += _anchors_named(word, league, declaration, pen, clock)
+        except (BeforehandError, OSError, ValueError) as error:
+            problems.append(f"anchor {word}: {error}")
+    return made, problems
+
+
+def _anchors_named(
+    word: str, league: LeagueFolder, declaration: Declaration, pen: Pen, clock: Clock
+) -> list[Anchor]:
+    """The anchors behind one declared word; RuleError where the settings lack an address."""
+    declared = declaration.content["anchors"]
+    settings: Mapping[str, Any] = league.settings.get("anchors", {})
+    match word:
+        case "opentimestamps":
             calendars = tuple(settings.get("calendars", PUBLIC_CALENDARS))
             # Calendars of one's own are followed too; those of the world by their own list.
             trusted = calendars if "calendars" in settings else None
-            made.append(OpenTimestamps(calendars=calendars, trusted=trusted))
-        elif word == "rfc3161":
-            made += _authorities(declared, settings)
-        elif word == "rekor":
-            made.append(
-                Rekor(
-                    settings.get("rekor", REKOR_URL),
-                    _rekor_key(league.book / REKOR_KEY),
-                    version=settings.get("rekor_version", 1),
-                )
-            )
-        elif word == "git":
+            return [OpenTimestamps(calendars=calendars, trusted=trusted)]
+        case "rfc3161":
+            return _authorities(declared, settings)
+        case "rekor":
+            url, key = settings.get("rekor", REKOR_URL), _rekor_key(league.book / REKOR_KEY)
+            return [Rekor(url, key, version=settings.get("rekor_version", 1))]
+        case "git":
             if "git" not in settings:
-                raise RuleError("anchors.use names git: give its address in settings.toml")
-            made.append(GitRepository(settings["git"], league.path / "state" / "git", clock))
-        elif word == "witness":
-            made.append(_witnesses(declared, settings, pen, clock))
-    return made
+                raise RuleError("put its address as git under [anchors] of settings.toml")
+            return [GitRepository(settings["git"], league.path / "state" / "git", clock)]
+        case "witness":
+            return [_witnesses(declared, settings, pen, clock)]
+        case "evm":
+            return [_evm(settings)]
+    raise RuleError("this version knows no such anchor")
+
+
+def _evm(settings: Mapping[str, Any]) -> Anchor:
+    """The chain of the settings, and the account of the environment that pays."""
+    if "evm" not in settings or "evm_chain" not in settings:
+        raise RuleError(
+            "put the node's URL as evm and the chain's id as evm_chain in settings.toml"
+        )
+    if not os.environ.get(EVM_KEY_ENV):
+        raise RuleError(f"{EVM_KEY_ENV} is not set: the key of the account that pays the fees")
+    return EvmChain(
+        EvmNode(settings["evm"]),
+        settings["evm_chain"],
+        read_key(os.environ[EVM_KEY_ENV]),
+        deep_enough=settings.get("evm_depth", DEEP_ENOUGH),
+        most_fee_per_gas=settings.get("evm_most_gwei", MOST_GWEI) * 10**9,
+    )
 
 
 def _authorities(declared: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Anchor]:
@@ -88,7 +122,7 @@ def _witnesses(
 ) -> Witnesses:
     given = settings.get("witnesses", ())
     if not given:
-        raise RuleError("anchors.use names witness: list [[anchors.witnesses]] in settings.toml")
+        raise RuleError("list [[anchors.witnesses]] in settings.toml")
     held = [Witness(each["url"], WitnessKey.parse(each["key"])) for each in given]
     need = int(declared.get("quorum", len(held)))
     return Witnesses(

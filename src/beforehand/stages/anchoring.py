@@ -116,14 +116,17 @@ def stamp_checkpoint(pen: Pen, folder: Path, anchors: Sequence[Anchor], now: str
         return done
     queue = Queue(folder / QUEUE_NAME)
     _queue_newest(pen, folder, sizes[-1], anchors, queue, now)
+    _queue_promises(folder, queue, now)
     by_name = {anchor.name: anchor for anchor in anchors}
     for item in queue.due(now):
         anchor = by_name.get(item.anchor)
         size = _size_of(folder, item.digest)
-        if anchor is None or size is None:
+        if size is None:
             queue.done(item)
-            continue
-        _try(pen, folder, anchor, size, item, queue, now, done)
+        elif anchor is None:
+            queue.failed(item, now, "no such anchor is declared, or the settings lack its address")
+        else:
+            _try(pen, folder, anchor, size, item, queue, now, done)
     done.waiting = len(queue.items)
     return done
 
@@ -165,6 +168,16 @@ def _queue_newest(
             queue.add(anchor.name, digest(path.read_bytes()), SUBMIT, now)
 
 
+def _queue_promises(folder: Path, queue: Queue, now: str) -> None:
+    """Queue every promise that is kept and waits for nothing: the queue may have been lost."""
+    waiting = {(item.anchor, item.digest) for item in queue.items}
+    for stamp in kept_stamps(folder):
+        if stamp.state == PENDING:
+            sha256 = digest(_list_bytes(folder, stamp.size))
+            if (stamp.anchor, sha256) not in waiting:
+                queue.add(stamp.anchor, sha256, UPGRADE, now)
+
+
 def _submitted(pen: Pen, folder: Path, anchor: Anchor, size: int) -> bytes:
     """What an anchor is given: a witness the signed checkpoint itself, every other the list."""
     if isinstance(anchor, Witnesses):
@@ -182,6 +195,14 @@ def _try(
     now: str,
     done: Stamped,
 ) -> None:
+    have = {
+        stamp.state
+        for stamp in kept_stamps(folder)
+        if stamp.anchor == anchor.name and stamp.size == size
+    }
+    if (item.task == SUBMIT and have) or COMPLETE in have:
+        queue.done(item)  # a process that died had come further than the queue says
+        return
     try:
         if item.task == SUBMIT:
             evidence = anchor.submit(_submitted(pen, folder, anchor, size))
@@ -198,8 +219,8 @@ def _try(
         done.completed += 1
         queue.done(item)
     elif item.task == SUBMIT:
-        queue.done(item)
         queue.failed(queue.add(anchor.name, item.digest, UPGRADE, now), now, "a promise yet")
+        queue.done(item)
     else:
         queue.failed(item, now, "a promise yet")
 
