@@ -4,9 +4,10 @@
     python3 scripts/test.py [ARGUMENTS FOR PYTEST]
 
 It makes a virtual environment, installs the package in it with everything the
-tests need, looks for a Chromium and for anvil (an EVM node, installed by npm
-where there is one), and runs pytest on all cores. The last lines name what was skipped and why. The exit code is pytest's; 2 when the set-up
-failed, 3 when the tests ran longer than allowed.
+tests need, looks for a Chromium and for anvil (an EVM node, which npm installs
+where there is one), and runs pytest on all cores. The last lines name what was
+skipped and why. The exit code is pytest's; 2 when the set-up failed, 3 when the
+tests ran longer than allowed.
 
 Environment:
 
