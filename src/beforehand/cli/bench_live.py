@@ -16,7 +16,7 @@ import typer
 from beforehand.cli.rehearsal import rehearsal_declaration
 from beforehand.cli.screen import errors_named, out
 from beforehand.cli.world import forecasters_of
-from beforehand.clock import SimulatedClock
+from beforehand.clock import SimulatedClock, SystemClock
 from beforehand.errors import IntegrityError
 from beforehand.forecasters.connections import Connections
 from beforehand.records.codec import digest, seal_json
@@ -30,6 +30,7 @@ from beforehand.stages.asking import Asking
 from beforehand.stages.declare import declare, open_league
 from beforehand.stages.pen import Pen
 from beforehand.stages.situation import Situation
+from beforehand.stages.slots import later
 from beforehand.testing.replicas import Replicas
 
 EPILOG = (
@@ -37,7 +38,7 @@ EPILOG = (
     "within 1.2 times the slowest call. Exit codes: 0 measured, 1 an answer is missing."
 )
 GOALS = {"cpu_ms_a_call": 2.0, "memory_mb": 500.0, "wall_ratio": 1.2}
-AT, DEADLINE = "2026-01-05T10:00:00Z", "2026-01-05T11:00:00Z"
+AT = "2026-01-05T10:00:00Z"  # of the replicas alone: the league has the world's own time
 RUN = "load"
 
 
@@ -93,11 +94,13 @@ def bench_live(
 
 
 async def _load(folder: Path, endpoint: str, calls: int) -> Load:
-    text = rehearsal_declaration(4, endpoint).replace("timeout_seconds = 5", "timeout_seconds = 90")
+    text = rehearsal_declaration(4, endpoint)
+    text = text.replace('time = "simulated"', 'time = "live"')
+    text = text.replace("timeout_seconds = 5", "timeout_seconds = 90")
     declaration = Declaration.parse(text.encode("utf-8"), "the bench's declaration")
     lineup = Lineup.of(declaration.content)
     connections = Connections()
-    clock = SimulatedClock(folder / "clock")
+    clock = SystemClock()
     with open_league(folder / "league", declaration, clock) as pen:
         declare(pen, declaration, folder / "league")
         situation = Situation(declaration)
@@ -125,12 +128,14 @@ async def _load(folder: Path, endpoint: str, calls: int) -> Load:
 
 def _open_run(pen: Pen, situation: Situation, lineup: Lineup, questions: int) -> None:
     """A run over made-up questions, sealed as a slot's opening is."""
+    slot, _ = pen.now()
+    deadline = later(slot, seconds=3600)
     texts = [
         seal_json({"question": f"Made-up question {n} of a bench?", "description": "None."}) + b"\n"
         for n in range(questions)
     ]
     contracts = [
-        {"source": "made-up", "market": str(n), "closes": DEADLINE, "text_sha256": digest(text)}
+        {"source": "made-up", "market": str(n), "closes": deadline, "text_sha256": digest(text)}
         for n, text in enumerate(texts)
     ]
     ids = [question_id(contract) for contract in contracts]
@@ -144,7 +149,7 @@ def _open_run(pen: Pen, situation: Situation, lineup: Lineup, questions: int) ->
                 question=name,
                 contract=contract,
                 cluster=f"made-up:{contract['market']}",
-                horizon=DEADLINE,
+                horizon=deadline,
                 source="made-up",
                 type="market",
             )
@@ -159,7 +164,7 @@ def _open_run(pen: Pen, situation: Situation, lineup: Lineup, questions: int) ->
                 at=at,
                 run=RUN,
                 seats=lineup.seats(),
-                deadline=DEADLINE,
+                deadline=deadline,
                 retry="none",
                 counted_run="every run",
             )
@@ -169,7 +174,7 @@ def _open_run(pen: Pen, situation: Situation, lineup: Lineup, questions: int) ->
                 at=at,
                 run=RUN,
                 segment=situation.declaration.segment,
-                slot=AT,
+                slot=slot,
                 counted=True,
                 snapshot_line=first + len(ids),
                 roster_line=first + len(ids) + 1,
