@@ -45,6 +45,23 @@ def why(**changes: Any) -> str:
     return found.reason
 
 
+@pytest.mark.parametrize(
+    ("closes", "instant"),
+    [
+        # The last minute of an Eastern day is the next day's in UTC.
+        ("2026-01-05T23:59:00-05:00", "2026-01-06T04:59:00Z"),
+        ("2026-07-05T23:59:00-04:00", "2026-07-06T03:59:00Z"),
+        ("2026-01-06T00:30:00+09:00", "2026-01-05T15:30:00Z"),
+        ("2026-01-05", ""),
+        ("2026-01-05T23:59:00", ""),
+    ],
+)
+def test_b13_a_market_s_end_is_an_instant_and_never_a_calendar_label(
+    closes: str, instant: str
+) -> None:
+    assert market("1", endDate=closes).closes == instant
+
+
 def test_a_recorded_page_is_read_whole() -> None:
     rows = recorded("gamma_markets_open.json")
     found, _ = listed(Gamma({"markets": rows, "events": []}))
@@ -185,6 +202,25 @@ def test_v15_other_outcomes_are_refused_and_never_called_yes() -> None:
     assert found.reason == "outcomes are not exactly Yes and No: Up, Down"
     for outcomes in ('["Yes"]', '["Yes", "No", "Maybe"]', '["Yes", "Yes"]', '["Rams", "No"]'):
         assert "not exactly Yes and No" in why(outcomes=outcomes)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "eligible"),
+    [
+        ('["Yes", "No"]', True),
+        ('["No", "Yes"]', True),
+        ('["Yes"]', False),
+        ('["Yes", "No", "Draw"]', False),
+        ('["Yes", "Yes"]', False),
+        ('["Over", "Under"]', False),
+        ('["Lakers", "Yes"]', False),
+        ("[]", False),
+        ("null", False),
+    ],
+)
+def test_m2_a_market_is_eligible_with_exactly_yes_and_no(outcomes: str, eligible: bool) -> None:
+    found = read_market(gamma("1", outcomes=outcomes))
+    assert isinstance(found, Refused) is not eligible
 
 
 def test_v14_ids_that_are_no_tokens_are_refused() -> None:
