@@ -94,6 +94,12 @@ def test_B26_an_entrant_who_can_see_the_price_takes_no_rank_among_the_blind() ->
     guest = entry_of(scores, "guest")
     assert guest["rank"] is None and "may have seen the price" in guest["why_unranked"]
     assert float(guest["gain"]["mean"]) > 0 and guest["gain"]["n"] == 60
+    better = [
+        entry
+        for entry in scores.board["forecasters"]
+        if entry["rank"] and Fraction(entry["gain"]["mean"]) > Fraction(guest["gain"]["mean"])
+    ]
+    assert guest["why_unranked"].endswith(f"it would stand at place {len(better) + 1}")
     for name in (*MODELS, "crowd", "ensemble"):
         assert entry_of(scores, name)["rank"] == entry_of(alone, name)["rank"] is not None
 

@@ -19,6 +19,8 @@ from beforehand.publish.rules import CONTESTANTS, Rules
 from beforehand.records.codec import digest, seal_json
 from beforehand.scoring.exact import decimal_places
 
+# An entrant who could be ranked but for this is told where it would stand.
+FROM_OUTSIDE = "from outside: it may have seen the price that is hidden from the models"
 Scored = Mapping[str, Mapping[Key, Row]]
 
 
@@ -131,8 +133,6 @@ def why_not_on_shared(
     an entrant from outside where the models are blind: it can look the price
     up, at the deadline, when the crowd's is an hour old.
     """
-    if kind == "accepted" and rules.blind:
-        return "from outside: it may have seen the price that is hidden from the models"
     if kind == "derived" and rules.derived.get(name) not in CONTESTANTS:
         return "a baseline, not a contestant"
     if name in shared.left_out:
@@ -144,6 +144,8 @@ def why_not_on_shared(
         return f"fewer than {rules.min_events} resolved questions in the shared set"
     if not has_interval:
         return f"fewer than {rules.min_clusters_interval} events in the shared set"
+    if kind == "accepted" and rules.blind:
+        return FROM_OUTSIDE
     return ""
 
 
@@ -174,6 +176,11 @@ def give_ranks(entries: list[dict[str, Any]], gains: Mapping[str, Fraction | Non
         tie = before is not None and exact(before) == exact(entry)
         entry["rank"] = before["rank"] if tie and before else place
     rest = [entry for entry in entries if entry["why_unranked"]]
+    for entry in rest:
+        gain = gains[entry["forecaster"]]
+        if entry["why_unranked"] == FROM_OUTSIDE and gain is not None:
+            place = 1 + sum(exact(other) > gain for other in ranked)
+            entry["why_unranked"] += f"; beside them it would stand at place {place}"
     rest.sort(key=lambda e: (e["kind"] != "derived", -e["n_counted"], e["forecaster"]))
     entries[:] = ranked + rest
 
