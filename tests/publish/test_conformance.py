@@ -65,6 +65,29 @@ def said(report: dict[str, Any], number: int) -> str:
     return " | ".join(item(report, number)["said"])
 
 
+def test_a_should_that_fails_is_said_and_stops_nobody() -> None:
+    mutant = next(m for m in all_mutants() if m.requirement == 17)
+    report = conform_folder(MemoryFolder(mutant_files(mutant)), AS_OF)
+    assert [n for n, status in of(report).items() if status == FAIL] == [17]
+    assert exit_code(report) == 0
+    assert report["failed"] == {"MUST": 0, "SHOULD": 1}
+    *_, named, last = text_lines(report)
+    assert named.startswith("SHOULD fails: requirement 17, ")
+    assert "no MUST fails, and a SHOULD does" in last
+    assert 'failures="0"' in junit(report)
+    assert "SHOULD FAIL" in junit(report)
+    must = mutated(next(m.id for m in all_mutants() if m.requirement == 1))
+    assert exit_code(must) == 1
+    assert must["result"] == "fails"
+
+
+def test_the_same_words_with_another_end_are_another_event() -> None:
+    rows = b"forecaster,question,p,outcome,end_at\na,up,0.5,1,2026-01-01\na,up,0.5,0,2026-01-02\n"
+    assert "one event has one outcome" not in said(
+        conform_folder(MemoryFolder({"f.csv": rows}), NOW), 4
+    )
+
+
 # ---- attacks, each by the evidence that catches it
 
 
@@ -294,6 +317,7 @@ def test_a_bare_table_is_level_0() -> None:
         (b"forecaster,question,p,status,sealed_at,end_at\na,q,0.5,counted,2026-01-02T00:00:00Z,"
          b"2026-01-01T00:00:00Z\n", 4, "its event ended"),
         (b"run,forecaster,question,p\nr,a,q,0.5\nr,a,q,0.7\n", 6, "a second row"),
+        (LEVEL_0 + b"other,q2,0.20,yes\n", 4, "it says 'yes' of 'q2', and row 3 says '0'"),
     ],
 )  # fmt: skip
 def test_what_a_bare_table_itself_contradicts_fails(
@@ -449,7 +473,7 @@ def test_junit_is_xml_with_a_case_a_requirement(hostile: dict[str, Any]) -> None
     root = ET.fromstring(junit(hostile))
     cases = root.findall(".//testcase")
     assert len(cases) == 17
-    assert len(root.findall(".//failure")) == hostile["counts"][FAIL] > 0
+    assert len(root.findall(".//failure")) == hostile["failed"]["MUST"] > 0
     assert int(root.attrib["skipped"]) == len(root.findall(".//skipped"))
 
 
@@ -611,6 +635,9 @@ def test_the_exit_codes(valid: Path, tmp_path: Path) -> None:
     assert run(str(valid), "--json", "--junit")[0] == 2
     assert run(str(valid), "--as-of", "yesterday")[0] == 2
     assert run(str(valid), "--league", "another")[0] == 2
+    missing = CliRunner().invoke(app, [str(valid), "--profile", str(tmp_path / "none.toml")])
+    assert missing.exit_code == 2
+    assert "none.toml is not a file: give a profile" in missing.output
 
 
 def test_a_published_site_is_judged_over_http(valid: Path) -> None:

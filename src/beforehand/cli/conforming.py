@@ -20,7 +20,7 @@ from beforehand.publish.conformance.profile import Profile
 
 EPILOG = (
     "Example: beforehand conform public/ --html conformance.html. "
-    "Exit codes: 0 no requirement fails, 1 one does, 2 could not check."
+    "Exit codes: 0 no MUST fails, 1 one does, 2 could not check. A SHOULD that fails is said."
 )
 
 

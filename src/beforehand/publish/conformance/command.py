@@ -17,7 +17,7 @@ from beforehand.publish.conformance.page import page
 from beforehand.publish.conformance.profile import Profile
 
 EPILOG = """\
-Exit codes: 0 no requirement fails, 1 one does, 2 could not check.
+Exit codes: 0 no MUST fails, 1 one does, 2 could not check. A SHOULD that fails is said.
 Example:    python3 -I conform.pyz public/ --json
 """
 

@@ -28,7 +28,7 @@ from beforehand.publish.conformance.profile import Profile
 from beforehand.publish.conformance.ranking import check_ranking
 from beforehand.publish.conformance.readers import check_readers
 from beforehand.publish.conformance.record import check_record
-from beforehand.publish.conformance.result import FAIL, STATUSES, Check
+from beforehand.publish.conformance.result import FAIL, MUST, SHOULD, STATUSES, Check
 from beforehand.publish.conformance.runs import check_counted, check_runs
 from beforehand.publish.conformance.scores import check_missing, check_scores
 from beforehand.publish.conformance.table_form import read_csv
@@ -101,14 +101,19 @@ def report_on(exhibit: Exhibit, judge: Judge | None = None) -> dict[str, Any]:
     if exhibit.simulated:  # a date of simulated time is no date from which anything holds
         told = [{**item, "since": None} for item in told]
     counts = {status: sum(item["status"] == status for item in told) for status in STATUSES}
+    failed = {
+        level: sum(item["status"] == FAIL and item["level"] == level for item in told)
+        for level in (MUST, SHOULD)
+    }
     return {
         "format": REPORT_FORMAT,
         "league": exhibit.title[:200],
         "form": exhibit.form,
         "form_words": FORMS[exhibit.form],
         "as_of": exhibit.as_of,
-        "result": "fails" if counts[FAIL] else "no requirement fails",
+        "result": _result(failed),
         "counts": counts,
+        "failed": failed,
         "read": {
             "lines": exhibit.lines,
             "rows": len(exhibit.rows or []),
@@ -164,5 +169,11 @@ def _not_excluded(exhibit: Exhibit) -> list[str]:
 
 
 def exit_code(report: dict[str, Any]) -> int:
-    """0 where no requirement fails, 1 where one does."""
-    return 1 if report["counts"][FAIL] else 0
+    """0 where no MUST fails, 1 where one does; a SHOULD that fails is said, and stops nobody."""
+    return 1 if report["failed"][MUST] else 0
+
+
+def _result(failed: dict[str, int]) -> str:
+    if failed[MUST]:
+        return "fails"
+    return "no MUST fails, and a SHOULD does" if failed[SHOULD] else "no requirement fails"

@@ -20,10 +20,13 @@ _KINDS = {FAIL: "fail", PASS: "pass", NOT_APPLICABLE: "notApplicable", UNVERIFIA
 
 
 def junit(report: dict[str, Any]) -> str:
-    """One test case a requirement: FAIL fails, what is not shown or not applicable is skipped."""
+    """One test case a requirement: a failed MUST fails, and whatever else is no PASS is skipped.
+
+    So a build stops exactly where the command does; a failed SHOULD stands there with its words.
+    """
     items = report["requirements"]
-    failed = report["counts"][FAIL]
-    skipped = report["counts"][UNVERIFIABLE] + report["counts"][NOT_APPLICABLE]
+    failed = report["failed"][MUST]
+    skipped = len(items) - failed - report["counts"][PASS]
     suite = quoteattr(f"beforehand conform {report['league']}")
     out = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -36,11 +39,13 @@ def junit(report: dict[str, Any]) -> str:
         out.append(f'    <testcase classname="conformance" name={name}>')
         said = escape("\n".join(item["said"]))
         first = quoteattr((item["said"] or [item["status"]])[0])
-        if item["status"] == FAIL:
+        stops = item["status"] == FAIL and item["level"] == MUST
+        if stops:
             out.append(f"      <failure message={first}>{said}</failure>")
         elif item["status"] != PASS:
-            out.append(f"      <skipped message={quoteattr(item['status'])}/>")
-        if item["status"] != FAIL:
+            level = f"{item['level']} " if item["status"] == FAIL else ""
+            out.append(f"      <skipped message={quoteattr(level + item['status'])}/>")
+        if not stops:
             out.append(f"      <system-out>{said}</system-out>")
         out.append("    </testcase>")
     return "\n".join([*out, "  </testsuite>", "</testsuites>", ""])
@@ -123,5 +128,8 @@ def text_lines(report: dict[str, Any]) -> list[str]:
         out.append(f"   {rung['rung']} {rung['title']}: {mark}")
     out += [f"not excluded: {what}" for what in report["not_excluded"]]
     told = ", ".join(f"{count} {status}" for status, count in report["counts"].items())
+    for item in report["requirements"]:
+        if item["status"] == FAIL:
+            out.append(f"{item['level']} fails: requirement {item['id']}, {item['title']}")
     out.append(f"result at {report['as_of']}: {report['result']} ({told})")
     return out

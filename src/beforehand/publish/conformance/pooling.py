@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from beforehand.publish.conformance.events import END_KEYS, is_named
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.result import Check
 from beforehand.publish.conformance.said import IN_TIME, POOL_RULES, Row, before
+from beforehand.publish.conformance.scores import settled
 from beforehand.records.event_contract import two_contracts
 
 
@@ -21,6 +22,12 @@ def check_common_events(exhibit: Exhibit) -> Check:
     counted = _check_sealed_before(check, exhibit)
     _check_pools(check, exhibit)
     if exhibit.form == "table":
+        for row, first in _contrary(exhibit.rows or ()):
+            check.fault(
+                f"it says {row.outcome[:20]!r} of {row.question[:80]!r}, and row "
+                f"{first.place.line} says {first.outcome[:20]!r}: one event has one outcome",
+                row.place,
+            )
         check.gap(
             "the times in a lone table are its own word: nothing shows that a row was sealed then",
             "keep a record, and seal each answer in it before its reference",
@@ -150,6 +157,19 @@ def _check_pools(check: Check, exhibit: Exhibit) -> None:
             "scored from its own reference, it is a separate event, and stands in the pooled count",
             row.place,
         )
+
+
+def _contrary(rows: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
+    """Rows that give an event another outcome than its first one did, with that first row."""
+    first: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        outcome = settled(row.outcome)
+        if outcome is None:
+            continue
+        # The same words asked again, with another end, are another event.
+        held = first.setdefault((row.question, row.other.get("end_at", "")), row)
+        if settled(held.outcome) != outcome:
+            yield row, held
 
 
 def _is_member(row: Row) -> bool:

@@ -68,6 +68,8 @@ class Profile:
     @classmethod
     def read(cls, path: Path) -> Profile:
         """The profile in a TOML or JSON file; FormatError names what is wrong in it."""
+        if not path.is_file():
+            raise FormatError(f"--profile {path} is not a file: give a profile in TOML or JSON")
         with path.open("rb") as stream:
             data = stream.read(MAX_PROFILE_BYTES + 1)
         if len(data) > MAX_PROFILE_BYTES:

@@ -29,6 +29,18 @@ def decimal_of(said: str) -> Decimal | None:
     return value if value.is_finite() and abs(value.adjusted()) < 30 else None
 
 
+def settled(said: str) -> str | None:
+    """The outcome that a table's word stands for: yes, no or void; None for any other word.
+
+    >>> [settled(said) for said in ("1", "No", "void", "", "open")]
+    ['yes', 'no', 'void', None, None]
+    """
+    word = said.lower()
+    if word in _UP:
+        return "yes" if _UP[word] else "no"
+    return word if word == "void" else None
+
+
 def scale_of(exhibit: Exhibit) -> Decimal:
     """What 1 is written as: the profile's word, else percent where a value is above 1."""
     if exhibit.profile.scale is not None:
