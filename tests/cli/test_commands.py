@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from pathlib import Path
@@ -117,6 +118,49 @@ def test_a_lone_book_is_walked_and_the_rest_said_to_be_unchecked(demo: Demo) -> 
     assert "a bare book" in run.stdout
     tampered = demo.folder / "tampered/api/v1/human-2024-07/book.jsonl"
     assert beforehand("verify", tampered).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "command"),
+    [
+        ("note.txt.seal", "the seal of one text", "beforehand reveal {}/note.txt.seal"),
+        ("note.txt.opening", "what opens a seal", "beforehand reveal {}/note.txt.seal"),
+        ("mine.receipt", "an intake's receipt", "beforehand receipt check {}/mine.receipt PUBLIC"),
+    ],
+)
+def test_what_another_command_checks_is_named_with_it(
+    name: str, what: str, command: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text("{}")
+    run = beforehand("verify", tmp_path / name)
+    assert run.returncode == 2
+    assert f"{name} is {what}" in run.stderr
+    assert command.format(tmp_path) in run.stderr
+
+
+def test_a_proof_with_one_changed_byte_is_a_finding_that_names_the_file(
+    demo: Demo, tmp_path: Path
+) -> None:
+    file = tmp_path / "one.proof"
+    line = next(
+        n
+        for n, raw in enumerate((demo.public / "api/v1/human-2024-07/book.jsonl").open(), 1)
+        if '"answer_rows"' in raw
+    )
+    assert beforehand("prove", demo.public, "--line", line, "--out", file).returncode == 0
+    assert beforehand("verify", file).returncode == 0
+    whole = json.loads(file.read_bytes())
+    held = bytearray(base64.b64decode(whole["bodies"][0]["data"]))
+    held[len(held) // 2] ^= 1
+    whole["bodies"][0]["data"] = base64.b64encode(held).decode("ascii")
+    file.write_text(json.dumps(whole))
+    run = beforehand("verify", file)
+    assert run.returncode == 1, run.stderr
+    assert f"one.proof: the enclosed body {whole['bodies'][0]['role']!r}: hashes to" in run.stdout
+    file.write_text("{}")
+    run = beforehand("verify", file)
+    assert run.returncode == 2
+    assert f"{file}: it is no proof file" in run.stderr
 
 
 def test_release_freezes_verifies_and_is_a_prefix_of_what_comes(demo: Demo, tmp_path: Path) -> None:

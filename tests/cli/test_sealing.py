@@ -124,6 +124,27 @@ def test_the_three_exit_codes_of_reveal(note: Path) -> None:
     assert Said("reveal", "none.seal").code == 2
 
 
+def test_reveal_says_what_it_was_given_and_where_the_seal_is(note: Path) -> None:
+    for given, what in (
+        ("note.txt", "note.txt is no seal (not JSON"),
+        ("note.txt", "to make one of this file: beforehand seal note.txt"),
+        ("none.seal", "none.seal is not a file: give the FILE.seal"),
+    ):
+        done = Said("reveal", given)
+        assert (done.code, what in " ".join(done.err.split())) == (2, True), done.err
+    Said("seal", note, "--no-stamp")
+    for given in ("note.txt", "note.txt.opening"):
+        done = Said("reveal", given)
+        assert done.code == 2
+        assert "beforehand reveal note.txt.seal" in " ".join(done.err.split())
+
+
+def test_a_folder_of_trust_that_is_not_there_is_refused(note: Path) -> None:
+    Said("seal", note, "--no-stamp")
+    done = Said("reveal", "note.txt.seal", "--trust", "nodir")
+    assert (done.code, "--trust nodir is not a folder" in done.err) == (2, True)
+
+
 def test_hostile_text_is_printed_escaped(note: Path) -> None:
     note.write_bytes("\x1b[2J\u202erain :smile: [bold]x[/]\ttab\r\n".encode() + b"second\n")
     Said("seal", note, "--no-stamp", "--by", "\x1b]0;ada\x07")

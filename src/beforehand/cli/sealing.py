@@ -14,8 +14,6 @@ import typer
 
 from beforehand.anchors.opentimestamps import OpenTimestamps
 from beforehand.anchors.rfc3161 import TimeStampAuthority
-from beforehand.anchors.trust import Trust
-from beforehand.anchors.trust_files import read_trust
 from beforehand.book.seal_file import (
     COMPLETE_STAMP,
     MAX_OPENING_BYTES,
@@ -25,10 +23,12 @@ from beforehand.book.seal_file import (
     SealFile,
     Stamp,
 )
+from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.screen import errors_named
 from beforehand.clock import SystemClock
 from beforehand.errors import FormatError, RuleError
 from beforehand.stages.lone_seal import (
+    OPENING_SUFFIX,
     SEAL_SUFFIX,
     Asked,
     Revealed,
@@ -127,10 +127,10 @@ def reveal_seal(
 ) -> None:
     """Check an opening against its seal, show what was sealed, and since when it stood."""
     with errors_named(as_json=as_json):
-        held = read_seal(file)
+        held = _seal_in(file)
         place = opening or opening_path(file)
         data = read_limited(place, MAX_OPENING_BYTES) if place.is_file() else None
-        known = Trust() if trust is None else read_trust(trust, rehearsal=rehearsal)
+        known = ReaderTrust.read(trust, rehearsal=rehearsal).trust
         found = reveal(held, data, known, as_of or SystemClock().now())
         if out_file is not None and found.body is not None:
             write_new(out_file, found.body.content, 0o644)
@@ -145,6 +145,25 @@ def reveal_seal(
         if code == 2 and found.exit_code == 0:
             _say("UNMET time: required, and no evidence proves one")
     raise typer.Exit(code)
+
+
+def _seal_in(file: Path) -> SealFile:
+    """The seal in a file; FormatError says where the seal is, where this is the text or opening."""
+    if not file.is_file():
+        raise FormatError(f"{file} is not a file: give the FILE.seal that `beforehand seal` wrote")
+    try:
+        return read_seal(file)
+    except FormatError as error:
+        text = file.with_suffix("") if file.suffix == OPENING_SUFFIX else file
+        beside = seal_path(text)
+        if beside != file and beside.is_file():
+            todo = f"its seal is beside it: beforehand reveal {beside}"
+        elif file.suffix == SEAL_SUFFIX:
+            todo = "get it again from whoever published it"
+        else:
+            todo = f"give a FILE.seal; to make one of this file: beforehand seal {file}"
+        why = str(error).removeprefix(f"{file}: ")
+        raise FormatError(f"{file} is no seal ({why}): {todo}") from None
 
 
 # ---- what is sealed, and by whom it is stamped

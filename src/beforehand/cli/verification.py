@@ -25,20 +25,29 @@ from beforehand.cli.evidence import (
     lone_evidence,
 )
 from beforehand.cli.fetch import fetch_public, is_url
+from beforehand.cli.proof_parts import damaged
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.screen import err, errors_named, out, progress_bars
 from beforehand.clock import SystemClock
-from beforehand.errors import BeforehandError
+from beforehand.errors import BeforehandError, RuleError
 from beforehand.publish.checkers import checker_sha256
 from beforehand.publish.parquet import read_parquet
 from beforehand.publish.recount import Recount, recount_folder
 from beforehand.publish.tables import COLUMNS
 from beforehand.records.codec import digest
+from beforehand.stages.lone_seal import OPENING_SUFFIX, SEAL_SUFFIX
 
 EPILOG = (
     "Example: beforehand verify public/ --origin example.org/blind/book --key KEY. "
     "Exit codes: 0 sound, 1 findings, 2 could not check."
 )
+
+# What another command checks: read as a book it would only look broken.
+ELSEWHERE = {
+    SEAL_SUFFIX: ("the seal of one text and no league", "beforehand reveal {path}"),
+    OPENING_SUFFIX: ("what opens a seal and no league", "beforehand reveal {stem}.seal"),
+    ".receipt": ("an intake's receipt and no league", "beforehand receipt check {path} PUBLIC"),
+}
 
 
 def verify(
@@ -113,8 +122,16 @@ def verify_published(
 ) -> Report:
     """The recipe's eight steps, step 9: the recount and Parquet, and step 10: what others saw."""
     steps = replace(options, progress=lambda step: err.print(f"… {step}", style="dim"))
+    lone = path.is_file()
+    if lone and path.suffix in ELSEWHERE:
+        what, command = ELSEWHERE[path.suffix]
+        instead = command.format(path=path, stem=path.with_suffix(""))
+        raise RuleError(f"{path} is {what}: check it with {instead}")
+    unlike = damaged(path, options.as_of) if lone and path.suffix == PROOF_SUFFIX else None
+    if unlike is not None:
+        return unlike
     report = verify_path(path, steps, processes)
-    if path.suffix == PROOF_SUFFIX and path.is_file():
+    if lone and path.suffix == PROOF_SUFFIX:
         add_proof_evidence(report, path, reader or ReaderTrust(), options.as_of)
     if not path.is_dir():
         return report
