@@ -8,13 +8,15 @@ is not copied again: lines are only added, and a body never changes.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from beforehand.book.bodies import body_path
 from beforehand.book.reader import BOOK_NAME, BookReader
-from beforehand.book.store import FileStore, write_synced
-from beforehand.errors import IntegrityError, RuleError
+from beforehand.book.store import LOCK_NAME, FileStore, sync_folder, write_synced
+from beforehand.errors import FormatError, IntegrityError, RuleError
 from beforehand.records.codec import decode_json, digest
 
 # Beside the book: rules, settings, keys, what waits. State that may be lost is not kept.
@@ -37,31 +39,40 @@ class Copied:
 def back_up(folder: Path, target: Path) -> Copied:
     """Copy the league at `folder` into `target`, adding to an earlier copy of the same book.
 
-    IntegrityError where `target` holds lines that the book does not begin with.
+    IntegrityError where the league is damaged, or where `target` holds lines
+    that its book does not begin with; then `target` is as it was.
     """
+    if not (folder / BOOK / BOOK_NAME).is_file():
+        raise RuleError(
+            f"{folder} holds no declared league, so there is nothing to back up: give the league's "
+            f"folder, or begin it with beforehand declare {folder}"
+        )
+    if target.exists() and not target.is_dir():
+        raise RuleError(f"{target} is a file: give a folder for the backup")
     source = BookReader(folder / BOOK)
     lines = list(source.lines())
     if not lines:
-        raise RuleError(f"{folder} holds no declared league")
+        raise RuleError(f"{folder / BOOK / BOOK_NAME} holds no whole line: nothing to back up")
     data = b"".join(raw + b"\n" for raw in lines)
     kept = target / BOOK / BOOK_NAME
     if kept.is_file() and not data.startswith(kept.read_bytes()):
         raise IntegrityError(
             f"{kept} is no beginning of the book at {folder}: choose another place for the backup"
         )
-    bodies = 0
-    for sha256 in dict.fromkeys(_named(lines)):
-        place = target / BOOK / body_path(sha256)
-        bodies += 1
-        if not place.is_file():
-            write_synced(place, source.read_body(sha256))
-    for size, note in source.checkpoints().items():
-        place = target / BOOK / "checkpoints" / str(size)
-        if size <= len(lines) and not place.is_file():
-            write_synced(place, note)
-    write_synced(kept, data)
+    with _beside(target, "backing-up", folder) as part:
+        for size, note in source.checkpoints().items():
+            if size <= len(lines):
+                write_synced(part / BOOK / "checkpoints" / str(size), note)
+        write_synced(part / BOOK / BOOK_NAME, data)
+        with FileStore(part / BOOK):
+            pass  # opening it has read the chain again
+        bodies = list(dict.fromkeys(_named(lines)))
+        for sha256 in bodies:
+            if not (target / BOOK / body_path(sha256)).is_file():
+                write_synced(part / BOOK / body_path(sha256), source.read_body(sha256))
+        _move_new(part, target)
     _copy_beside(folder, target)
-    return _checked(target, bodies)
+    return _checked(target, len(bodies))
 
 
 def restore(backup: Path, folder: Path, *, public: Path | None = None) -> Copied:
@@ -69,27 +80,59 @@ def restore(backup: Path, folder: Path, *, public: Path | None = None) -> Copied
 
     With `public`, the league's published folder: IntegrityError where that
     holds lines the backup lacks, because appending to the backup would then
-    make a second book under one name.
+    make a second book under one name. A damaged backup leaves nothing behind.
     """
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise RuleError(f"{folder} is not empty: a backup is put back into a fresh folder")
     if not (backup / BOOK / BOOK_NAME).is_file():
-        raise RuleError(f"{backup} holds no backup of a league")
+        raise RuleError(
+            f"{backup} holds no backup of a league: give a folder that beforehand backup made"
+        )
     if public is not None:
         _check_published(backup, public)
-    part = folder.with_name(folder.name + ".restoring")
-    shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(backup, part)
-    for name in KEYS:
-        key = part / BOOK / name
-        if key.is_file():
-            key.chmod(0o600)
-    bodies = len(set(_named(list(BookReader(part / BOOK).lines()))))
-    copied = _checked(part, bodies)
-    if folder.exists():
-        folder.rmdir()
-    part.replace(folder)
+    with _beside(folder, "restoring", backup) as part:
+        shutil.copytree(backup, part, dirs_exist_ok=True)
+        for name in KEYS:
+            key = part / BOOK / name
+            if key.is_file():
+                key.chmod(0o600)
+        with FileStore(part / BOOK):
+            pass  # the chain first: it names the line where a body could only be missed
+        bodies = len(set(_named(list(BookReader(part / BOOK).lines()))))
+        copied = _checked(part, bodies)
+        if folder.exists():
+            folder.rmdir()
+        part.replace(folder)
     return copied
+
+
+@contextmanager
+def _beside(place: Path, doing: str, source: Path) -> Iterator[Path]:
+    """A folder beside `place` to make the copy in, gone afterwards whatever happens.
+
+    What is wrong in it was wrong in `source`, and is said of that.
+    """
+    part = place.with_name(f"{place.name}.{doing}")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        yield part
+    except (FormatError, IntegrityError) as error:
+        said = str(error).replace(str(part), str(source))
+        raise type(error)(f"{said}; {place} was left as it was") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _move_new(part: Path, target: Path) -> None:
+    """Move what was copied into its place, the book after all that it names."""
+    book = part / BOOK / BOOK_NAME
+    files = (path for path in sorted(part.rglob("*")) if path.is_file())
+    for path in (*(path for path in files if path not in (book, part / BOOK / LOCK_NAME)), book):
+        place = target / path.relative_to(part)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(place)
+        sync_folder(place.parent)
 
 
 def _named(lines: list[bytes]) -> list[str]:
