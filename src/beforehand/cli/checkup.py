@@ -1,6 +1,6 @@
 """What `beforehand doctor` looks at: everything that keeps a live league from running well.
 
-A finding is good, bad or not checked; what was not looked at is never good.
+A finding is good, a warning, bad or not checked; what was not looked at is never good.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from beforehand.book.store import write_synced
+from beforehand.cli.anchor_checkup import examine_anchors
+from beforehand.cli.finding import BAD, GOOD, UNCHECKED, Finding
 from beforehand.cli.league_folder import EXAMPLE_DOMAIN, LeagueFolder
 from beforehand.cli.world import forecasters_of, key_of, venue_of
 from beforehand.clock import instant_key
@@ -28,22 +29,8 @@ from beforehand.sources.selection import Rules, shortlist
 from beforehand.stages.opening import ROSTER_FILE
 from beforehand.stages.slots import next_slot
 
-GOOD, BAD, UNCHECKED = "good", "bad", "not checked"
 LEAST_FREE_BYTES = 1 << 30
 SLOW_SYNC_MS = 50.0
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at: what, how it is, and the words for it."""
-
-    what: str
-    state: str
-    said: str
-
-    def content(self) -> dict[str, str]:
-        """As JSON values."""
-        return asdict(self)
 
 
 def examine(league: LeagueFolder, *, offline: bool) -> list[Finding]:
@@ -58,7 +45,7 @@ def examine(league: LeagueFolder, *, offline: bool) -> list[Finding]:
         _disk(league),
     ]
     found += _keys(lineup)
-    found += [_anchors(declaration), _told_to()]
+    found += [*examine_anchors(league, declaration, offline=offline), _told_to()]
     if offline:
         found.append(Finding("venue", UNCHECKED, "--offline"))
         found.append(Finding("models", UNCHECKED, "--offline"))
@@ -151,15 +138,6 @@ def _keys(lineup: Lineup) -> list[Finding]:
     if not lineup.models:
         found.append(Finding("key", UNCHECKED, "no model is asked"))
     return found
-
-
-def _anchors(declaration: Declaration) -> Finding:
-    use = declaration.content.get("anchors", {}).get("use", [])
-    if not use:
-        return Finding(
-            "anchors", UNCHECKED, "none declared: when something was said rests on your word alone"
-        )
-    return Finding("anchors", UNCHECKED, f"declared: {', '.join(use)}; looked at when used")
 
 
 def _told_to() -> Finding:

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from beforehand.cli.checkup import Finding, examine
+from beforehand.cli.checkup import examine
+from beforehand.cli.finding import BAD, GOOD, UNCHECKED, WARNING, Finding
 from beforehand.cli.league_folder import DECLARATION_NAME, LeagueFolder
 from beforehand.cli.screen import errors_named, out
 from beforehand.errors import RuleError
@@ -19,7 +20,10 @@ from beforehand.records.declaration import Declaration
 INIT_EPILOG = (
     "Example: beforehand init blind --template blind --origin forecasts.example.org/blind/book"
 )
-DOCTOR_EPILOG = "Example: beforehand doctor blind. Exit codes: 0 ready, 1 not ready, 2 bad input."
+DOCTOR_EPILOG = (
+    "Example: beforehand doctor blind. Exit codes: 0 ready (warnings included), 1 not ready, "
+    "2 bad input."
+)
 TEMPLATES = ("blind",)
 
 
@@ -77,11 +81,12 @@ def doctor(
     else:
         for finding in found:
             _print(finding)
-    if any(finding.state == "bad" for finding in found):
+    if any(finding.state == BAD for finding in found):
         raise typer.Exit(1)
 
 
 def _print(finding: Finding) -> None:
-    colour = {"good": "green", "bad": "bold red", "not checked": "yellow"}[finding.state]
-    out.print(f"[{colour}]{finding.state:<11}[/] {finding.what:<12} ", end="")
+    colours = {GOOD: "green", BAD: "bold red", WARNING: "yellow", UNCHECKED: "yellow"}
+    colour = colours[finding.state]
+    out.print(f"[{colour}]{finding.state:<11}[/] {finding.what:<21} ", end="")
     out.print(finding.said, markup=False, soft_wrap=True)

@@ -1,0 +1,176 @@
+"""The declared anchors as the settings name them: which addresses, and what is wrong with those."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from beforehand.anchors.beacon import URLS
+from beforehand.anchors.foreign import plain_address
+from beforehand.anchors.opentimestamps import PUBLIC_CALENDARS
+from beforehand.book.cosignature import WitnessKey, check_witness_keys
+from beforehand.cli.league_folder import SETTINGS_NAME, LeagueFolder
+from beforehand.cli.outside import AUTHORITIES, REKOR_URL
+from beforehand.errors import FormatError
+from beforehand.records.declaration import Declaration
+
+_GIT_SCHEMES = ("https", "ssh", "file")
+_SSH_SHORT = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:\S+", re.ASCII)
+_LIBRARIES = {"opentimestamps": "opentimestamps", "rfc3161": "rfc3161_client"}
+_SETTINGS_OF = {
+    "opentimestamps": ("calendars",),
+    "rfc3161": ("authorities",),
+    "rekor": ("rekor", "rekor_version"),
+    "git": ("git",),
+    "witness": ("witnesses",),
+    "beacon": ("beacon",),
+}
+
+
+@dataclass(frozen=True)
+class AnchorSetting:
+    """One declared anchor: the addresses it is reached at, by name, and what is wrong with it."""
+
+    word: str
+    addresses: Mapping[str, str]
+    faults: tuple[str, ...]
+
+
+def anchor_settings(league: LeagueFolder, declaration: Declaration) -> list[AnchorSetting]:
+    """Every anchor that the declaration uses, and the beacon, as the league's settings have it."""
+    declared: Mapping[str, Any] = declaration.content.get("anchors", {})
+    settings: Mapping[str, Any] = league.settings.get("anchors", {})
+    words = [*declared.get("use", ()), *(["beacon"] if declared.get("beacon") else [])]
+    found = []
+    for word in words:
+        addresses, missing = _addresses(word, declared, settings)
+        faults = [
+            *missing,
+            *_library(word),
+            *(fault for each in addresses.items() for fault in _address_faults(word, *each)),
+        ]
+        if word == "witness":
+            faults += _witness_faults(declared, settings.get("witnesses", ()))
+        found.append(AnchorSetting(word, addresses, tuple(faults)))
+    return found
+
+
+def anchor_names(found: Sequence[AnchorSetting]) -> list[str]:
+    """What the anchors are called in the queue and in proof lines; the beacon is none."""
+    return [
+        name
+        for each in found
+        if each.word != "beacon"
+        for name in (each.addresses if each.word == "rfc3161" else [each.word])
+    ]
+
+
+def idle_settings(league: LeagueFolder, declaration: Declaration) -> list[str]:
+    """Settings of anchors that the declaration does not use: they do nothing."""
+    declared: Mapping[str, Any] = declaration.content.get("anchors", {})
+    used = {*declared.get("use", ()), *(["beacon"] if declared.get("beacon") else [])}
+    keys = [key for word, keys in _SETTINGS_OF.items() if word not in used for key in keys]
+    return [key for key in keys if key in league.settings.get("anchors", {})]
+
+
+def _addresses(
+    word: str, declared: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[dict[str, str], list[str]]:
+    """The addresses by name, and what the settings lack."""
+    if word == "opentimestamps":
+        calendars = settings.get("calendars", PUBLIC_CALENDARS)
+        return {f"calendar {_shown(url)}": url for url in calendars}, []
+    if word == "rfc3161":
+        known = {**AUTHORITIES, **settings.get("authorities", {})}
+        names = declared.get("authorities") or list(AUTHORITIES)
+        lacking = [_lacking(f"anchors.authorities.{name}") for name in names if name not in known]
+        return {name: known[name] for name in names if name in known}, lacking
+    if word == "rekor":
+        return {"the log": settings.get("rekor", REKOR_URL)}, []
+    if word == "beacon":
+        return {"the beacon": settings.get("beacon") or URLS[declared["beacon"]]}, []
+    if word == "git":
+        held = settings.get("git")
+        return ({}, [_lacking("anchors.git")]) if held is None else ({"the repository": held}, [])
+    if word == "witness":
+        given = settings.get("witnesses", ())
+        lacking = [] if given else [_lacking("anchors.witnesses")]
+        return {
+            f"witness {n} {_shown(each['url'])}": each["url"] for n, each in enumerate(given, 1)
+        }, lacking
+    return {}, []
+
+
+def _lacking(key: str) -> str:
+    return f"{SETTINGS_NAME} lacks {key}: give its address"
+
+
+def _library(word: str) -> list[str]:
+    """What is not installed."""
+    library = _LIBRARIES.get(word)
+    if library is not None and find_spec(library) is None:
+        return [
+            f"{library} is not installed; in a clone of the repository: "
+            "pip install -c constraints.txt '.[anchors]'"
+        ]
+    if word == "git" and shutil.which("git") is None:
+        return ["the program git is not installed"]
+    return []
+
+
+def _address_faults(word: str, name: str, address: str) -> list[str]:
+    fault = _git_fault(address) if word == "git" else _http_fault(address)
+    return [] if fault is None else [f"{name} {_shown(address)!r:.200}: {fault}"]
+
+
+def _shown(address: str) -> str:
+    """The address without user and password, however it is spelled."""
+    try:
+        return plain_address(address)
+    except ValueError:
+        return address.rpartition("@")[2]
+
+
+def _http_fault(address: str) -> str | None:
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError as error:
+        return f"no address: {error}"
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        return "no http or https address of a host"
+    return None
+
+
+def _git_fault(address: str) -> str | None:
+    if address.startswith("-") or "::" in address:
+        return "no address that git may be given here"
+    scheme, separator, rest = address.partition("://")
+    if separator:
+        return None if scheme in _GIT_SCHEMES and rest else "give an https, ssh or file address"
+    if _SSH_SHORT.fullmatch(address) or Path(address).is_absolute():
+        return None
+    return "give an https or ssh address, or USER@HOST:PATH, or an absolute path"
+
+
+def _witness_faults(declared: Mapping[str, Any], given: Sequence[Mapping[str, str]]) -> list[str]:
+    keys, faults = [], []
+    for number, each in enumerate(given, 1):
+        try:
+            keys.append(WitnessKey.parse(each["key"]))
+        except FormatError as error:
+            faults.append(f"witness {number}: {error}")
+    try:
+        check_witness_keys(keys)
+    except FormatError as error:
+        faults.append(str(error))
+    quorum = int(declared.get("quorum", len(given)))
+    if given and not 1 <= quorum <= len(given):
+        faults.append(f"the declared quorum is {quorum}, and {SETTINGS_NAME} lists {len(given)}")
+    return faults
