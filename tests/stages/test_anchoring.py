@@ -14,7 +14,7 @@ from beforehand.anchors.rfc3161 import TimeStampAuthority
 from beforehand.anchors.trust import Trust
 from beforehand.book.stamped_list import StampedList, check_listed
 from beforehand.clock import SystemClock
-from beforehand.errors import RemoteError
+from beforehand.errors import FormatError, RemoteError
 from beforehand.records.evidence import ProofLine
 from beforehand.stages.anchoring import (
     LIST_NAME,
@@ -24,12 +24,14 @@ from beforehand.stages.anchoring import (
     stamp_checkpoint,
 )
 from beforehand.stages.pen import Pen
+from beforehand.stages.unanchored import unanchored
 from beforehand.testing.local_calendar import LocalCalendar
 from beforehand.testing.local_tsa import LocalTsa
 from beforehand.testing.served import Served
 from tests.small_league import play_small_league
 
 AT = "2026-01-03T00:00:00Z"
+AN_HOUR_ON = "2026-01-03T01:00:00Z"
 
 
 @pytest.fixture
@@ -136,3 +138,28 @@ def test_a_real_authority_and_a_real_calendar(pen: Pen, tmp_path: Path) -> None:
     assert check_bytes(held["local"].data(), other, trust, now).exit_code == 1
     # Nobody gave a block header: what the calendar says is not checked, and never passed.
     assert check_bytes(held["opentimestamps"].data(), subject, trust, now).exit_code == 2
+
+
+def test_what_waits_at_each_anchor_is_told_with_its_last_error(tmp_path: Path, pen: Pen) -> None:
+    folder = tmp_path / "away"
+    anchors = [Made("away", "away"), Made("promises", PENDING), Made("quick", COMPLETE)]
+    assert unanchored(folder, ["away"])[0]["queued"] == 0
+    stamp_checkpoint(pen, folder, anchors, AT)
+    stamp_checkpoint(pen, folder, anchors, AN_HOUR_ON)
+    told = {each["anchor"]: each for each in unanchored(folder, ["away", "promises", "quick"])}
+    assert told["away"] == {
+        "anchor": "away",
+        "complete": 0,
+        "pending": 0,
+        "failed": 1,
+        "queued": 0,
+        "since": AT,
+        "next_try": "2026-01-03T01:02:00Z",
+        "last_error": "it is away",
+        "last_error_at": AN_HOUR_ON,
+    }
+    assert (told["promises"]["pending"], told["promises"]["last_error"]) == (1, None)
+    assert (told["quick"]["complete"], told["quick"]["since"]) == (1, None)
+    (folder / "state" / "anchors.json").write_text("[")
+    with pytest.raises(FormatError, match="is not a queue of submissions"):
+        unanchored(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from beforehand.forecasters.forecaster import Reply
+from beforehand.stages.coming import coming
 from beforehand.stages.status import money, status_of
 from beforehand.stages.tick import next_due
 from tests.stages.live_world import (
@@ -191,6 +193,43 @@ def test_what_is_due_is_named(tmp_path: Path) -> None:
     league.tick_at(FIRST_SLOT)
     # Four hours after the first pass settling is due; withheld answers are before that.
     assert FIRST_SLOT < status(league)["next_due"] <= "2026-01-05T14:00:00Z"
+
+
+def test_what_comes_next_is_the_slot_the_settling_the_bodies_and_the_outcomes(
+    tmp_path: Path,
+) -> None:
+    league = LiveLeague.begin(tmp_path)
+    league.tick()
+    first = next_of(league)
+    assert first["slot"] == FIRST_SLOT
+    assert first["disclosure"] == {"bodies": 0, "answers": 0, "next": None, "overdue": None}
+    assert first["resolutions"] == {"awaited": 0, "ended": 0, "next_end": None}
+    league.tick_at(FIRST_SLOT)
+    held = next_of(league)
+    lines = lines_of(league.folder / "league")
+    sealed = [body for line in lines for body in line.get("bodies", ()) if body["due"]]
+    due = {body["sha256"]: body["due"] for body in sealed if body["due"] > league.clock.now()}
+    answers = {body["sha256"] for body in sealed if body["role"] == "answer"} & due.keys()
+    assert held["slot"] == "2026-01-05T22:00:00Z"
+    assert held["settlement"] == "2026-01-05T13:00:00Z"
+    assert held["disclosure"]["bodies"] == len(due) > held["disclosure"]["answers"]
+    assert held["disclosure"]["answers"] == len(answers) > 0
+    assert held["disclosure"]["next"] == min(due.values())
+    asked = len(of_kind(lines, "question"))
+    assert held["resolutions"]["awaited"] == asked > 0
+    assert held["resolutions"]["next_end"] > FIRST_SLOT
+    league.clock.step_to("2026-01-05T22:10:00Z")
+    late = next_of(league, lambda sha256: False)
+    assert late["slot"] == late["settlement"] == "2026-01-05T22:10:00Z"
+    assert late["disclosure"]["bodies"] == 0
+    assert late["disclosure"]["overdue"] >= len(due)
+    assert next_of(league, lambda sha256: True)["disclosure"]["overdue"] == 0
+
+
+def next_of(league: LiveLeague, is_shown: Callable[[str], bool] | None = None) -> dict[str, Any]:
+    pen, situation = league.open()
+    with pen:
+        return coming(situation, league.clock.now(), league.folder, is_shown)
 
 
 def test_a_slot_that_waits_for_the_venue_and_a_run_that_waits_are_due_now(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from beforehand.book.store import write_synced
 from beforehand.cli.league_folder import DECLARATION_NAME, EXAMPLE_DOMAIN, LeagueFolder
-from beforehand.cli.screen import errors_named, out
+from beforehand.cli.screen import aligned, counted, errors_named, out
 from beforehand.cli.world import forecasters_of
 from beforehand.clock import SystemClock
 from beforehand.errors import FormatError, RuleError
@@ -105,7 +105,7 @@ def _declare(declaration: Declaration, folder: Path, successor_of: Path | None) 
         size, key = pen.store.size, pen.key.verifier.text()
     if not kept.is_file():
         write_synced(kept, declaration.data)
-    out.print(f"declared in {folder}: {size} lines, key {key}", soft_wrap=True)
+    out.print(f"declared in {folder}: {counted(size, 'line')}, key {key}", soft_wrap=True)
     out.print(
         f"Keep {league.book / 'keys'} safe, and the recovery key in it elsewhere; then: "
         f"beforehand run {folder}",
@@ -156,20 +156,16 @@ def _told(
 
 def _print_outlook(coming: Outlook) -> None:
     out.print(
-        f"the coming 7 days: {len(coming.slots)} slots, at most {coming.questions_a_slot} "
-        f"questions each, {coming.asks} asks"
+        f"the coming 7 days: {counted(len(coming.slots), 'slot')}, at most "
+        f"{counted(coming.questions_a_slot, 'question')} each, {counted(coming.asks, 'ask')}"
     )
     table = Table(title="At list price, upper bounds", title_justify="left", box=box.SIMPLE_HEAD)
     for name in ("forecaster", "model", "an ask", "a week", "with every retry"):
         table.add_column(name, justify="left" if name in ("forecaster", "model") else "right")
-    for seat in coming.seats:
-        table.add_row(
-            seat.forecaster,
-            seat.model,
-            money(seat.an_ask),
-            money(seat.a_week),
-            money(seat.a_week_at_most),
-        )
+    costs = [(seat.an_ask, seat.a_week, seat.a_week_at_most) for seat in coming.seats]
+    columns = [aligned([money(each) for each in column]) for column in zip(*costs, strict=True)]
+    for seat, *amounts in zip(coming.seats, *columns, strict=True):
+        table.add_row(seat.forecaster, seat.model, *amounts)
     out.print(table)
     out.print(
         f"in all {money(coming.a_week)} {coming.currency}, with every retry "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 import typer
@@ -25,6 +26,36 @@ out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 Report = Callable[[str, int, int], None]
+MOST_PLACES = 6
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """How many there are, in words that fit one as well.
+
+    >>> counted(1, "body", "bodies"), counted(2, "line"), counted(0, "line")
+    ('1 body', '2 lines', '0 lines')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def aligned(amounts: Sequence[str]) -> list[str]:
+    """Amounts of one column with as many places as the longest needs, at most MOST_PLACES.
+
+    For people only: what is exact stands in --json and in the tables.
+
+    >>> aligned(["0.5", "12.25", "0.0000001", "0"])
+    ['0.500000', '12.250000', '<0.000001', '0.000000']
+    """
+    values = [Decimal(amount) for amount in amounts]
+    needed = [len(amount.partition(".")[2]) for amount in amounts]
+    unit = Decimal(1).scaleb(-min(max(needed, default=0), MOST_PLACES))
+    return [
+        f"<{unit:f}" if 0 < value < unit / 2 else format(_to(value, unit), "f") for value in values
+    ]
+
+
+def _to(value: Decimal, unit: Decimal) -> Decimal:
+    return value.quantize(unit, rounding=ROUND_HALF_EVEN)
 
 
 @contextlib.contextmanager

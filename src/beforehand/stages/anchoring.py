@@ -34,6 +34,7 @@ STAMPS = "stamps"
 LIST_NAME = "list.txt"
 QUEUE_NAME = "state/anchors.json"
 PENDING_SUFFIX = ".pending"
+PROMISED = "a promise yet"  # in the queue, of what was given and is waited for
 _JSON = "application/json"
 # The end of an evidence file's name, by its media type; any other is JSON.
 _ENDS = {
@@ -219,10 +220,10 @@ def _try(
         done.completed += 1
         queue.done(item)
     elif item.task == SUBMIT:
-        queue.failed(queue.add(anchor.name, item.digest, UPGRADE, now), now, "a promise yet")
+        queue.failed(queue.add(anchor.name, item.digest, UPGRADE, now), now, PROMISED)
         queue.done(item)
     else:
-        queue.failed(item, now, "a promise yet")
+        queue.failed(item, now, PROMISED)
 
 
 def _keep(folder: Path, size: int, evidence: Evidence) -> None:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from beforehand.records.declaration import Declaration
+from beforehand.records.evidence import Erased
 from beforehand.records.forecast import Answer
 from beforehand.records.league import Segment
 from beforehand.records.question import Question
-from beforehand.records.record import Record, Unknown
+from beforehand.records.record import BodyRef, Record, Unknown
 from beforehand.records.resolution import Correction, Resolution
 from beforehand.records.run import Ask, Close, Roster, Run
 from beforehand.records.snapshot import Quote, Snapshot
@@ -87,6 +88,7 @@ class Situation:
         self.runs: dict[str, OpenRun] = {}
         self.closes: dict[str, Close] = {}
         self.outcomes: dict[str, Outcome] = {}
+        self.withheld: dict[str, BodyRef] = {}
         self.lines = 0
         self._rosters: dict[int, Roster] = {}
         self._snapshots: dict[int, Snapshot] = {}
@@ -100,6 +102,9 @@ class Situation:
             self.lines = n
 
     def _take(self, n: int, record: Record | Unknown) -> None:
+        if isinstance(record, Record):
+            held = (body for body in record.bodies if body.due not in (None, record.at))
+            self.withheld.update((body.sha256, body) for body in held)
         match record:
             case Segment():
                 self.segment, self.segment_at = record.segment, record.at
@@ -131,6 +136,8 @@ class Situation:
                 self.outcomes.setdefault(record.question, Outcome(record.outcome, n, n, record.at))
             case Correction():
                 self._correct(n, record)
+            case Erased():
+                self.withheld.pop(record.body_sha256, None)
             case _:
                 pass
 

@@ -212,6 +212,11 @@ def next_settling(situation: Situation, last: str | None) -> str:
     return situation.segment_at if last is None else later(last, hours=hours)
 
 
+def settling_due(situation: Situation, folder: Path) -> str:
+    """When the league in `folder` next looks its open markets up; the past where it is due."""
+    return next_settling(situation, _read_mark(folder / SETTLED_NAME))
+
+
 def _read_mark(path: Path) -> str | None:
     """The time of the last pass; a mark that is not one is no mark, and costs one more pass."""
     try:
@@ -225,7 +230,7 @@ def _read_mark(path: Path) -> str | None:
 def next_due(situation: Situation, now: str, folder: Path) -> str | None:
     """The next instant at which a tick has something to do, not before now; None where never."""
     schedule: Mapping[str, Any] = situation.declaration.content["schedule"]
-    times = [next_settling(situation, _read_mark(folder / SETTLED_NAME))]
+    times = [settling_due(situation, folder)]
     following = next_slot(schedule, now)
     if following is not None:
         times.append(following)
