@@ -296,7 +296,7 @@ from beforehand.forecasters.connections import Connections
 try:
     Connections()
 except RuleError as error:
-    assert "pip install 'beforehand[live]'" in str(error), error
+    assert "pip install -c constraints.txt '.[live]'" in str(error), error
 else:
     raise SystemExit("no error")
 """

@@ -111,5 +111,6 @@ def test_every_module_can_be_imported_without_aiohttp() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == (
-        "RuleError reading from venues needs aiohttp: pip install 'beforehand[live]'\n"
+        "RuleError reading from venues needs aiohttp; in a clone of the repository: "
+        "pip install -c constraints.txt '.[live]'\n"
     )

@@ -34,7 +34,8 @@ def intake(
             from beforehand.relay.server import serve_intake
         except ImportError:
             raise RuleError(
-                "the intake needs the live parts: pip install 'beforehand[live]'"
+                "the intake needs the live parts; in a clone of the repository: "
+                "pip install -c constraints.txt '.[live]'"
             ) from None
         league, _, key = open_declared(folder)
         limits = Limits(promise_seconds=promise, behind_proxy=behind_proxy)

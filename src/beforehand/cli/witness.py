@@ -85,7 +85,8 @@ def serve(
             from beforehand.relay.witness import WitnessServer, serve_witness
         except ImportError:
             raise RuleError(
-                "the witness needs the live parts: pip install 'beforehand[live]'"
+                "the witness needs the live parts; in a clone of the repository: "
+                "pip install -c constraints.txt '.[live]'"
             ) from None
 
         async def served() -> None:

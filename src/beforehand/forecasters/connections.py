@@ -50,7 +50,8 @@ def _library() -> Any:
         import aiohttp
     except ImportError:
         raise RuleError(
-            "asking models needs aiohttp, which is not installed: pip install 'beforehand[live]'"
+            "asking models needs aiohttp, which is not installed; in a clone of the repository: "
+            "pip install -c constraints.txt '.[live]'"
         ) from None
     return aiohttp
 

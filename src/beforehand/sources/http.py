@@ -268,6 +268,7 @@ def _library() -> Any:
         import aiohttp
     except ImportError:
         raise RuleError(
-            "reading from venues needs aiohttp: pip install 'beforehand[live]'"
+            "reading from venues needs aiohttp; in a clone of the repository: "
+            "pip install -c constraints.txt '.[live]'"
         ) from None
     return aiohttp

@@ -123,7 +123,8 @@ def _triggers(expressions: tuple[str, ...]) -> tuple[Any, ...]:
         )
     except ImportError:
         raise RuleError(
-            "a schedule by cron needs the live parts: pip install 'beforehand[live]'"
+            "a schedule by cron needs the live parts; in a clone of the repository: "
+            "pip install -c constraints.txt '.[live]'"
         ) from None
     built = []
     for expression in expressions:
