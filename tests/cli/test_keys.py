@@ -80,7 +80,7 @@ def test_a_hidden_seat_is_revealed_once(tmp_path: Path) -> None:
     made = begun(tmp_path / "live")
     made.tick_at(SLOT)
     done = Said("identity", "reveal", made.folder, "model-x", "--why", "released")
-    assert (done.code, "1 bodies of model-x revealed" in done.out) == (0, True)
+    assert (done.code, "1 body of model-x revealed" in done.out) == (0, True)
     assert "was revealed before" in Said("identity", "reveal", made.folder, "model-x").out
     told = json.loads(Said("identity", "reveal", made.folder, "model-x", "--json").out)
     assert told == {"seat": "model-x", "revealed": []}

@@ -14,8 +14,9 @@ from beforehand.anchors.queue import SUBMIT, Queue
 from beforehand.book.store import write_synced
 from beforehand.cli import telling
 from beforehand.cli.league_folder import LeagueFolder
-from beforehand.cli.screen import aligned, counted
+from beforehand.cli.screen import aligned
 from beforehand.records.codec import digest
+from beforehand.stages.status import counted
 from tests.stages.live_world import FIRST_SLOT, LiveLeague, answers
 
 AT = "2026-01-05T10:00:00Z"

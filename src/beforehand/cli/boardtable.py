@@ -12,6 +12,7 @@ from rich.text import Text
 
 from beforehand.cli.screen import out
 from beforehand.scoring.exact import decimal_places
+from beforehand.stages.status import counted
 
 NOTHING = "–"
 NAME_CHARS = 24
@@ -40,7 +41,8 @@ def print_skill_board(board: Mapping[str, Any]) -> None:
         out.print("   awaiting: no question is resolved yet, so there is no score and no rank")
     else:
         out.print(
-            f"   shared set: {shared['n']} forecasts of {shared['questions']} questions, "
+            f"   shared set: {counted(shared['n'], 'forecast')} of "
+            f"{counted(shared['questions'], 'question')}, "
             f"SHA-256 {shared['sha256'][:12]}"
         )
     out.print(_table(board))

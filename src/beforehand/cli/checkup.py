@@ -28,6 +28,7 @@ from beforehand.relay.alerts import DEADMAN_ENV, WEBHOOK_ENV
 from beforehand.sources.selection import Rules, shortlist
 from beforehand.stages.opening import ROSTER_FILE
 from beforehand.stages.slots import next_slot
+from beforehand.stages.status import counted
 
 LEAST_FREE_BYTES = 1 << 30
 SLOW_SYNC_MS = 50.0
@@ -184,7 +185,7 @@ async def _venue(league: LeagueFolder, declaration: Declaration) -> Finding:
         await source.close()
     rules = Rules.of(declaration.content["questions"]["select"])
     left = shortlist(listing, rules, clock.now()).markets
-    said = f"{len(listing.markets)} markets listed, {len(left)} may be chosen now"
+    said = f"{counted(len(listing.markets), 'market')} listed, {len(left)} may be chosen now"
     if listing.problems or not listing.complete:
         return Finding("venue", BAD, f"{said}; {'; '.join(listing.problems)}")
     return Finding("venue", GOOD if len(left) >= rules.markets else BAD, said)

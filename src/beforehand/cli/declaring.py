@@ -12,7 +12,7 @@ from rich.table import Table
 
 from beforehand.book.store import write_synced
 from beforehand.cli.league_folder import DECLARATION_NAME, EXAMPLE_DOMAIN, LeagueFolder
-from beforehand.cli.screen import aligned, counted, errors_named, out
+from beforehand.cli.screen import aligned, errors_named, out
 from beforehand.cli.world import forecasters_of
 from beforehand.clock import SystemClock
 from beforehand.errors import FormatError, RuleError
@@ -26,7 +26,7 @@ from beforehand.stages.declare import declare, open_league
 from beforehand.stages.opening import ROSTER_FILE
 from beforehand.stages.outlook import Outlook, outlook
 from beforehand.stages.slots import next_slot
-from beforehand.stages.status import money
+from beforehand.stages.status import counted, money
 
 EPILOG = "Example: beforehand declare blind --dry-run. Exit codes: 0 valid or declared, 2 refused."
 

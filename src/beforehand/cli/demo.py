@@ -25,6 +25,7 @@ from beforehand.publish.public import Publication
 from beforehand.scoring.exact import decimal_places
 from beforehand.sources.forecastbench import PUBLISHED_ON
 from beforehand.stages.declare import declaration_of
+from beforehand.stages.status import counted
 
 READING = """\
    Brier: lower is better. Each row stands on its own events: read it beside
@@ -69,7 +70,9 @@ def demo(
                 licence=archive_licence(declaration),
                 published=published,
             )
-        out.print(f"   {data.checkpoint.size} lines sealed, published in {folder / 'public'}\n")
+        out.print(
+            f"   {counted(data.checkpoint.size, 'line')} sealed, published in {folder / 'public'}\n"
+        )
         print_board(data)
         print_published(published(data))
         _verify(folder / "public")
@@ -193,7 +196,8 @@ def _print_report(report: Report, most: int | None = None) -> None:
     lines = list(report_lines(report))
     if most is not None:
         found = [line for line in lines if line.startswith("FINDING")]
-        lines = found[:most] + [f"… and {len(found) - most} findings more"] * (len(found) > most)
+        more = counted(len(found) - most, "finding")
+        lines = found[:most] + [f"… and {more} more"] * (len(found) > most)
     for line in lines:
         out.print(f"   {line}", markup=False, soft_wrap=True)
 

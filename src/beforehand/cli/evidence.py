@@ -42,6 +42,7 @@ from beforehand.publish.levels import (
 from beforehand.publish.run_facts import read_fields
 from beforehand.publish.stamps import WITNESS_NAME
 from beforehand.stages.anchoring import LIST_NAME, PENDING_SUFFIX, STAMPS, kept_stamps
+from beforehand.stages.status import counted
 
 SHOWN_RUNS = 12
 SAID = ("kind", "forecaster", "run", "status")
@@ -291,7 +292,8 @@ def _said_by(proof: ProofFile) -> list[str]:
     for cell in cells[:SHOWN_CELLS]:
         said.append(f"{cell['p']!s:.40} for {cell.get('question')!s:.200}")
     if len(cells) > SHOWN_CELLS:
-        said.append(f"and {len(cells) - SHOWN_CELLS} more probabilities")
+        more = len(cells) - SHOWN_CELLS
+        said.append(f"and {counted(more, 'more probability', 'more probabilities')}")
     return [f"it says: {', '.join(said)}"] if said else []
 
 
@@ -334,7 +336,8 @@ def level_lines(league: Mapping[str, Any]) -> list[str]:
         told = " ".join(f"{key} {held[key]['level']}" for key in PROPERTIES)
         lines.append(f"  run {run}: {told}")
     if len(levels) > SHOWN_RUNS:
-        lines.append(f"  … and {len(levels) - SHOWN_RUNS} runs before; --json has them all")
+        more = counted(len(levels) - SHOWN_RUNS, "run")
+        lines.append(f"  … and {more} before; --json has them all")
     lines.append(f"  of run {last[0]}:")
     for key in PROPERTIES:
         level = last[1][key]

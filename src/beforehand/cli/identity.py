@@ -12,6 +12,7 @@ from beforehand.cli.league_folder import LeagueFolder
 from beforehand.cli.screen import errors_named, out
 from beforehand.stages.declare import reopen_league
 from beforehand.stages.identity import reveal_identity
+from beforehand.stages.status import counted
 
 app = typer.Typer(help="Who stands behind a hidden seat.", no_args_is_help=True)
 
@@ -34,6 +35,7 @@ def reveal(
     if as_json:
         typer.echo(json.dumps({"seat": seat, "revealed": found}, indent=1))
     elif found:
-        out.print(f"{len(found)} bodies of {seat} revealed; now: beforehand publish {folder}")
+        bodies = counted(len(found), "body", "bodies")
+        out.print(f"{bodies} of {seat} revealed; now: beforehand publish {folder}")
     else:
         out.print(f"{seat} was revealed before")

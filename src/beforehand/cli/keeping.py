@@ -14,8 +14,9 @@ from beforehand.cli.league_folder import LeagueFolder
 from beforehand.cli.screen import errors_named, out, progress_bars
 from beforehand.errors import RuleError
 from beforehand.publish.public import API, write_data
-from beforehand.stages.backup import back_up
+from beforehand.stages.backup import Copied, back_up
 from beforehand.stages.backup import restore as restore_backup
+from beforehand.stages.status import counted
 
 BACKUP_EPILOG = "Example: beforehand backup blind --to /mnt/other/blind"
 RESTORE_EPILOG = "Example: beforehand restore /mnt/other/blind blind --public blind-public"
@@ -34,8 +35,7 @@ def backup(
     with errors_named():
         copied = back_up(folder, to)
     out.print(
-        f"{to}: {copied.lines} lines, {copied.bodies} bodies, root {copied.root}; every line and "
-        "body of the copy was read again",
+        f"{to}: {_held(copied)}; every line and body of the copy was read again",
         soft_wrap=True,
     )
 
@@ -51,13 +51,18 @@ def restore(
     """Put a backup back into a fresh folder, checked line by line before it is in place."""
     with errors_named():
         copied = restore_backup(copy, folder, public=public)
-    out.print(f"{folder}: {copied.lines} lines, {copied.bodies} bodies, root {copied.root}")
+    out.print(f"{folder}: {_held(copied)}", soft_wrap=True)
     if public is None:
         out.print(
             "not checked: whether more was published than the backup holds; give --public DIR. "
             "Appending to an older book would make a second one under the same name.",
             soft_wrap=True,
         )
+
+
+def _held(copied: Copied) -> str:
+    lines, bodies = counted(copied.lines, "line"), counted(copied.bodies, "body", "bodies")
+    return f"{lines}, {bodies}, root {copied.root}"
 
 
 def export(

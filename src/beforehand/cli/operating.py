@@ -24,6 +24,7 @@ from beforehand.relay.watch import keep_watch
 from beforehand.stages.anchoring import seal_proofs, stamp_checkpoint
 from beforehand.stages.pen import Pen
 from beforehand.stages.situation import Situation
+from beforehand.stages.status import counted
 from beforehand.stages.tick import Ticked, next_due, tick
 
 Folder = Annotated[Path, typer.Argument(help="The league's folder, as `beforehand init` made it.")]
@@ -174,11 +175,11 @@ def print_ticked(done: Ticked) -> None:
     lines += [f"missed {run}: never backfilled" for run in done.missed]
     lines += [f"run {run}: {status}" for run, status in done.closed.items()]
     if done.accepted:
-        lines.append(f"{done.accepted} submissions sealed")
+        lines.append(f"{counted(done.accepted, 'submission')} sealed")
     if done.settled is not None:
         found = done.settled
         lines.append(
-            f"settling: {found.looked_up} markets looked up, {found.resolved} resolved, "
+            f"settling: {counted(found.looked_up, 'market')} looked up, {found.resolved} resolved, "
             f"{found.corrected} corrected, {len(found.failed)} could not be read"
         )
     if not lines and not done.unready:

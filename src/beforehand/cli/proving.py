@@ -12,6 +12,7 @@ from beforehand.book.reader import BookReader
 from beforehand.book.store import write_synced
 from beforehand.cli.screen import errors_named, out
 from beforehand.publish.proving import Wanted, prove_line
+from beforehand.stages.status import counted
 
 EPILOG = (
     "Example: beforehand prove public --forecaster gpt --question 1a2b3c4d5e6f --out gpt.proof; "
@@ -48,7 +49,8 @@ def prove(
         data = proof.data()
         write_synced(target, data)
     out.print(
-        f"{target}: {len(data)} bytes, {len(proof.path)} hashes, {len(proof.bodies)} bodies",
+        f"{target}: {len(data)} bytes, {counted(len(proof.path), 'hash', 'hashes')}, "
+        f"{counted(len(proof.bodies), 'body', 'bodies')}",
         soft_wrap=True,
     )
     out.print(f"Check it with: beforehand verify {target} --origin {proof.origin} --key KEY")

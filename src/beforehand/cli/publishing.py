@@ -12,6 +12,7 @@ from beforehand.cli.replay import archive_licence, published_beside_ours
 from beforehand.cli.screen import errors_named, out, progress_bars
 from beforehand.clock import SimulatedClock, SystemClock
 from beforehand.stages.declare import declaration_of, reopen_league
+from beforehand.stages.status import counted
 
 EPILOG = "Example: beforehand publish beforehand-demo"
 
@@ -34,4 +35,6 @@ def publish(
             licence=archive_licence(declaration),
             published=published_beside_ours(declaration),
         )
-    out.print(f"{data.checkpoint.size} lines published in {folder / 'public'}", soft_wrap=True)
+    out.print(
+        f"{counted(data.checkpoint.size, 'line')} published in {folder / 'public'}", soft_wrap=True
+    )

@@ -21,6 +21,7 @@ from beforehand.errors import IntegrityError, RuleError
 from beforehand.publish.release import build_release, check_prefix, open_release
 from beforehand.stages.declare import reopen_league
 from beforehand.stages.seal_release import seal_release
+from beforehand.stages.status import counted
 
 app = typer.Typer(help="Freeze a publication for good, and check one.", no_args_is_help=True)
 
@@ -53,7 +54,8 @@ def build(
         ) as pen:
             sealed = seal_release(pen, name, content["manifest_sha256"], league["lines"])
         out.print(
-            f"{target}: {league['lines']} lines, zip {content['zip']['sha256']}", soft_wrap=True
+            f"{target}: {counted(league['lines'], 'line')}, zip {content['zip']['sha256']}",
+            soft_wrap=True,
         )
         out.print("sealed in the book" if sealed else "was sealed in the book before")
         if sealed:

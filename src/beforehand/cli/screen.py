@@ -29,15 +29,6 @@ Report = Callable[[str, int, int], None]
 MOST_PLACES = 6
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """How many there are, in words that fit one as well.
-
-    >>> counted(1, "body", "bodies"), counted(2, "line"), counted(0, "line")
-    ('1 body', '2 lines', '0 lines')
-    """
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
 def aligned(amounts: Sequence[str]) -> list[str]:
     """Amounts of one column with as many places as the longest needs, at most MOST_PLACES.
 

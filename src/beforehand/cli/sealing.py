@@ -41,6 +41,7 @@ from beforehand.stages.lone_seal import (
     seal_path,
     write_new,
 )
+from beforehand.stages.status import counted
 
 SEAL_EPILOG = (
     "Example: beforehand seal forecast.csv, then beforehand seal --upgrade forecast.csv.seal. "
@@ -232,7 +233,7 @@ def _say_sealed(target: Path) -> None:
 
 def _say_stamp(stamp: Stamp) -> None:
     words = {
-        COMPLETE_STAMP: f"has answered, {len(stamp.data)} bytes",
+        COMPLETE_STAMP: f"has answered, {counted(len(stamp.data), 'byte')}",
         PENDING_STAMP: "has promised; nothing is anchored yet",
         QUEUED: f"has not answered, and is queued: {stamp.reason}",
     }
@@ -277,7 +278,7 @@ def _revealed_lines(found: Revealed, place: Path, target: Path | None) -> Iterab
         yield f"{found.result}: {place}: {found.problem}"
     else:
         whose = f" by {body.forecaster}" if body.forecaster else ""
-        yield f"this is what was sealed: {body.run}{whose}, {len(body.content)} bytes"
+        yield f"this is what was sealed: {body.run}{whose}, {counted(len(body.content), 'byte')}"
     yield f"commitment {held.commitment}"
     yield f"sealed at {held.at} by its own clock, which proves nothing"
     if not held.stamps:
@@ -299,7 +300,8 @@ def _content_lines(content: bytes, target: Path | None) -> Iterable[str]:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        yield f"{len(content)} bytes that are no text: write them with --out FILE"
+        held = counted(len(content), "byte that is", "bytes that are")
+        yield f"{held} no text: write it with --out FILE"
         return
     lines = text[:SHOWN_CHARS].split("\n")
     yield "-" * 20

@@ -15,7 +15,7 @@ from rich.table import Table
 from beforehand.book.reader import BookReader
 from beforehand.cli.anchor_settings import anchor_names, anchor_settings
 from beforehand.cli.league_folder import LeagueFolder
-from beforehand.cli.screen import aligned, counted, errors_named, out
+from beforehand.cli.screen import aligned, errors_named, out
 from beforehand.errors import FormatError, RuleError
 from beforehand.records.codec import BOOKKEEPING, decode_json
 from beforehand.records.declaration import Declaration
@@ -25,7 +25,7 @@ from beforehand.records.record import Record, Unknown
 from beforehand.stages.coming import coming
 from beforehand.stages.health import shown_in
 from beforehand.stages.situation import Situation
-from beforehand.stages.status import status_of
+from beforehand.stages.status import counted, status_of
 from beforehand.stages.tick import next_due
 from beforehand.stages.unanchored import unanchored
 

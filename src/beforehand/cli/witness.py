@@ -20,6 +20,7 @@ from beforehand.errors import FormatError, RuleError
 from beforehand.relay.witness_home import make_witness, open_witness
 from beforehand.relay.witness_logs import FollowedLogs
 from beforehand.relay.witness_state import WitnessState
+from beforehand.stages.status import counted
 
 app = typer.Typer(
     help="Stand witness for other leagues: cosign one history of each book, never two.",
@@ -63,7 +64,7 @@ def follow(
             fresh, size = logs.add(origin, parsed), state.size(origin)
         finally:
             state.close()
-        out.print("followed" if fresh else f"was followed before: {size} lines cosigned")
+        out.print("followed" if fresh else f"was followed before: {counted(size, 'line')} cosigned")
 
 
 @app.command(

@@ -127,7 +127,8 @@ def check_prefix(content: dict[str, Any], later: Folder) -> list[str]:
 
 def _readme(content: dict[str, Any]) -> str:
     leagues = "\n".join(
-        f"- {league['league']}: {league['lines']} lines of {league['origin']}, "
+        f"- {league['league']}: {league['lines']} line{'s' * (league['lines'] != 1)} of "
+        f"{league['origin']}, "
         f"root {league['root']}, key {league['key']}"
         for league in content["leagues"]
     )

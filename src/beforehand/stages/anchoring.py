@@ -29,6 +29,7 @@ from beforehand.records.codec import digest
 from beforehand.records.evidence import ProofLine
 from beforehand.records.record import BodyRef
 from beforehand.stages.pen import Pen
+from beforehand.stages.status import counted
 
 STAMPS = "stamps"
 LIST_NAME = "list.txt"
@@ -213,7 +214,7 @@ def _try(
     except Exception as error:  # a far side that breaks is tried again, and ends no tick
         said = str(error) if isinstance(error, BeforehandError) else type(error).__name__
         queue.failed(item, now, said)
-        done.problems.append(f"anchor {anchor.name} over {size} lines: {said}")
+        done.problems.append(f"anchor {anchor.name} over {counted(size, 'line')}: {said}")
         return
     _keep(folder, size, evidence)
     if evidence.state == COMPLETE:

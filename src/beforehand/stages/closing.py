@@ -15,6 +15,7 @@ from beforehand.stages.opening import known_market, quote_of
 from beforehand.stages.pen import Pen
 from beforehand.stages.situation import OpenRun, Situation
 from beforehand.stages.slots import Slot
+from beforehand.stages.status import counted
 
 WHY = 400
 
@@ -29,7 +30,7 @@ def ending(run: OpenRun, asked: Asked) -> tuple[str, str]:
     valid = sum(attempt.valid for attempt in attempts)
     words = f"{len(run.attempts)} asked, {valid} valid"
     if asked.skipped:
-        words += f"; {len(asked.skipped)} questions skipped: " + "; ".join(
+        words += f"; {counted(len(asked.skipped), 'question')} skipped: " + "; ".join(
             sorted(set(asked.skipped.values()))
         )
     if asked.stopped or asked.short:

@@ -26,6 +26,7 @@ from beforehand.records.record import Record, Unknown
 from beforehand.records.run import Ask, Close, Roster, Run
 from beforehand.stages.inbox import Backlog
 from beforehand.stages.ledger import Ledger
+from beforehand.stages.status import counted
 
 Records = Sequence[tuple[int, Record | Unknown]]
 
@@ -198,7 +199,8 @@ def _failing_seats(records: Records, declaration: Declaration) -> Iterator[Condi
         if not all_failed and (n < LEAST_ASKS or Decimal(good) / n >= least):
             continue
         severity = "critical" if all_failed else "warning"
-        sentence = f"{name} gave {good} valid answers to its last {n} questions"
+        given, asked = counted(good, "valid answer"), counted(n, "question")
+        sentence = f"{name} gave {given} to its last {asked}"
         yield _condition("failing_seat", name, severity, _first_failure(held), sentence)
 
 
@@ -228,8 +230,8 @@ def _pending_anchors(records: Records, now: str) -> Iterator[Condition]:
         first = min((at for _, at in held), key=instant_key)
         sizes = ", ".join(str(size) for size, _ in held[:5]) + (", …" if len(held) > 5 else "")
         sentence = (
-            f"{anchor} has not confirmed {len(held)} checkpoints for over {PENDING_HOURS} hours "
-            f"(sizes {sizes})"
+            f"{anchor} has not confirmed {counted(len(held), 'checkpoint')} for over "
+            f"{PENDING_HOURS} hours (sizes {sizes})"
         )
         yield _condition("pending_anchor", anchor, "warning", first, sentence)
 
@@ -248,7 +250,8 @@ def _overdue(
     for name, held in missing.items():
         first = min((due for due, _ in held), key=instant_key)
         lines = ", ".join(dict.fromkeys(line for _, line in held[:5]))
-        sentence = f"{len(held)} bodies of {name} were due at {first} and are not shown ({lines})"
+        bodies = counted(len(held), f"body of {name} was", f"bodies of {name} were")
+        sentence = f"{bodies} due at {first} and not shown ({lines})"
         yield _condition("overdue_body", name, "critical", first, sentence)
 
 
@@ -274,13 +277,15 @@ def _backlog(backlog: Backlog, now: str) -> Iterator[Condition]:
         if broken or half or backlog.waiting >= WAITING_MANY:
             what = "was" if broken else "is"
             sentence = (
-                f"{backlog.waiting} submissions wait to be sealed, the oldest since "
+                f"{counted(backlog.waiting, 'submission waits', 'submissions wait')} to be "
+                "sealed, the oldest since "
                 f"{backlog.oldest}; it {what} promised by {backlog.promised_by}"
             )
             severity = "critical" if broken else "warning"
             yield _condition("inbox_backlog", "", severity, backlog.oldest, sentence)
     if backlog.refused:
-        sentence = f"{backlog.refused} files of the inbox could not be sealed: see inbox/refused"
+        files = counted(backlog.refused, "file")
+        sentence = f"{files} of the inbox could not be sealed: see inbox/refused"
         yield _condition("inbox_refused", "", "warning", now, sentence)
 
 

@@ -61,6 +61,15 @@ def money(amount: Decimal) -> str:
     return f"{whole}.{places.rstrip('0'):0<2}"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """How many there are, in words that fit one as well.
+
+    >>> counted(1, "body", "bodies"), counted(2, "line"), counted(0, "line")
+    ('1 body', '2 lines', '0 lines')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def status_of(situation: Situation, now: str, due: str | None) -> dict[str, Any]:
     """The status as JSON values; `due` is when a tick next has something to do."""
     seats: dict[str, SeatAccount] = {}

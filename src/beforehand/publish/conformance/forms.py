@@ -106,11 +106,15 @@ def quoted(name: str) -> str:
     return "".join(chr(b) if chr(b) in _SAFE else f"%{b:02X}" for b in data)
 
 
+def _counted(number: int, one: str) -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+
+
 def text_lines(report: dict[str, Any]) -> list[str]:
     """The report for a terminal."""
     out = [
-        f"{report['league']}: {report['form_words']}, {report['read']['lines']} lines, "
-        f"{report['read']['rows']} rows"
+        f"{report['league']}: {report['form_words']}, "
+        f"{_counted(report['read']['lines'], 'line')}, {_counted(report['read']['rows'], 'row')}"
     ]
     for item in report["requirements"]:
         since = f"  since {item['since']}" if item["since"] else ""
