@@ -50,6 +50,23 @@ def test_a_week_ends_published_verified_and_with_every_cent(rehearsed: tuple[Pat
 
 
 @pytest.mark.slow
+def test_begun_it_keeps_to_its_plan_and_refuses_another(rehearsed: tuple[Path, str]) -> None:
+    folder, said = rehearsed
+    assert "1 simulated week took" in said
+    for words, what in (
+        (("--weeks", "2"), "was begun with --weeks 1, and cannot go on with 2"),
+        (("--models", "4"), "was begun with --models 3, and cannot go on with 4"),
+        (("--seed", "5"), "was begun with --seed 4, and cannot go on with 5"),
+        (("--faults", "half:rate=0.1"), "was begun with --faults none"),
+    ):
+        run = beforehand("rehearse", *words, "--no-serve", "--dir", folder)
+        assert run.returncode == 2, run.stdout
+        assert what in run.stderr and "--force to start over" in run.stderr
+    run = beforehand("rehearse", "--weeks", "1", "--no-serve", "--dir", folder)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.slow
 def test_killed_it_goes_on_and_ends_as_the_undisturbed_one(
     rehearsed: tuple[Path, str], tmp_path: Path
 ) -> None:

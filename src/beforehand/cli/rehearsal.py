@@ -11,6 +11,7 @@ import asyncio
 import json
 import shutil
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -37,13 +38,14 @@ from beforehand.stages.declare import declare, open_league
 from beforehand.stages.pen import Pen
 from beforehand.stages.situation import Situation
 from beforehand.stages.slots import later
-from beforehand.stages.status import money, status_of
+from beforehand.stages.status import counted, money, status_of
 from beforehand.stages.tick import next_due, tick
 from beforehand.testing.replicas import Replicas
 
 EPILOG = "Example: beforehand rehearse --weeks 3 --dir /tmp/rehearsal --no-serve"
 MARK = "beforehand-rehearsal.json"
 START = "2026-01-05T00:00:00Z"
+DEFAULTS: Mapping[str, Any] = {"weeks": 3, "models": 6, "seed": 1, "faults": ""}
 MADE = ("declaration.toml", "settings.toml", "league", "public", "state", "replicas", "clock")
 # Three models are made by more than one lab's recipe, so that families differ.
 SEATS = (
@@ -77,12 +79,23 @@ def rehearse(
     folder: Annotated[Path, typer.Option("--dir", help="Where to put the league.")] = Path(
         "beforehand-rehearsal"
     ),
-    weeks: Annotated[int, typer.Option(help="Simulated weeks.", min=1, max=52)] = 3,
-    models: Annotated[int, typer.Option(help="How many models are asked.", min=1, max=6)] = 6,
-    seed: Annotated[int, typer.Option(help="Markets, prices and answers follow from it.")] = 1,
+    weeks: Annotated[
+        int | None, typer.Option(help="Simulated weeks.", min=1, max=52, show_default="3")
+    ] = None,
+    models: Annotated[
+        int | None, typer.Option(help="How many models are asked.", min=1, max=6, show_default="6")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Markets, prices and answers follow from it.", show_default="1"),
+    ] = None,
     faults: Annotated[
-        str, typer.Option(help='Faults of the venue, as "error500:rate=0.05;half:rate=0.01".')
-    ] = "",
+        str | None,
+        typer.Option(
+            help='Faults of the venue, as "error500:rate=0.05;half:rate=0.01".',
+            show_default="none",
+        ),
+    ] = None,
     serve: Annotated[bool, typer.Option(help="Serve the site on loopback at the end.")] = True,
     force: Annotated[bool, typer.Option("--force", help="Start over in a used folder.")] = False,
     port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)] = 0,
@@ -96,11 +109,15 @@ def rehearse(
     with errors_named():
         begun = time.monotonic()
         Connections()  # says at once what is not installed
+        given = {"weeks": weeks, "models": models, "seed": seed, "faults": faults}
+        wanted = {**DEFAULTS, **{name: value for name, value in given.items() if value is not None}}
         plan = _begun(folder, force)
-        with progress_bars() as bars, _replicas(folder, plan, seed, faults) as replicas:
+        if plan is not None:
+            _keep_to(plan, given, folder)
+        with progress_bars() as bars, _replicas(folder, plan, wanted) as replicas:
             if plan is None:
                 ports = (_port(replicas.venue.url), _port(replicas.model.url))
-                plan = Plan(weeks, models, seed, faults, *ports)
+                plan = Plan(**wanted, venue_port=ports[0], model_port=ports[1])
                 _write_plan(folder, plan)
             write_league(folder, plan.models, replicas)
             league = LeagueFolder.at(folder)
@@ -110,12 +127,13 @@ def rehearse(
                 pen.checkpoint()
                 data = publish_league(league.book, pen.key, league.public, pen.now()[0], bars)
                 told = status_of(situation, pen.now()[0], None)
-        out.print(f"{data.checkpoint.size} lines sealed, published in {league.public}\n")
+        out.print(f"{counted(data.checkpoint.size, 'line')} sealed, published in {league.public}\n")
         print_skill_board(data.board)
         print_status(told)
         _reconcile(told, folder / "replicas" / "model_requests.jsonl")
         _verify(league.public)
-        out.print(f"\n{plan.weeks} simulated weeks took {time.monotonic() - begun:.0f} s")
+        took = counted(plan.weeks, "simulated week")
+        out.print(f"\n{took} took {time.monotonic() - begun:.0f} s")
         if serve:
             serve_until_stopped(league.public, port)
         else:
@@ -183,16 +201,28 @@ def _begun(folder: Path, force: bool) -> Plan | None:
     return None
 
 
-def _replicas(folder: Path, plan: Plan | None, seed: int, faults: str) -> Replicas:
+def _keep_to(plan: Plan, given: Mapping[str, Any], folder: Path) -> None:
+    """RuleError where an option asks for another rehearsal than the one that was begun here."""
+    for name, value in given.items():
+        held = getattr(plan, name)
+        if value is not None and value != held:
+            raise RuleError(
+                f"the rehearsal in {folder} was begun with --{name} {held or 'none'}, and cannot "
+                f"go on with {value or 'none'}: leave the option out to go on, give --force to "
+                "start over, or choose another --dir"
+            )
+
+
+def _replicas(folder: Path, plan: Plan | None, wanted: Mapping[str, Any]) -> Replicas:
     """The replicas; those of a begun rehearsal at the ports that its roster names."""
     ports = (plan.venue_port, plan.model_port) if plan else (0, 0)
     options = [("--port", str(port), "--no-limits") for port in ports]
-    wanted = plan.faults if plan else faults
-    venue = (*options[0], *(("--faults", wanted) if wanted else ()))
+    faults = plan.faults if plan else wanted["faults"]
+    venue = (*options[0], *(("--faults", faults) if faults else ()))
     return Replicas(
         folder / "replicas",
         clock=folder / "clock",
-        seed=plan.seed if plan else seed,
+        seed=plan.seed if plan else wanted["seed"],
         venue_options=venue,
         model_options=options[1],
     )
