@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -149,6 +151,95 @@ def test_a_key_without_its_public_half_needs_a_name(league: MadeLeague, sheet: P
     (league.folder / "eve.pem.pub").write_text(league.keys["ada"].verifier.text())
     wrong = run("submit", sheet, "--dir", league.folder, "--key", key)
     assert "not the public half" in wrong.output
+
+
+def words(done: Result) -> str:
+    return " ".join(done.output.split())
+
+
+def test_every_refusal_names_what_and_what_to_do(league: MadeLeague, sheet: Path) -> None:
+    ada, here = league.folder / "ada.pem", ["--dir", league.folder]
+    mallory = league.folder / "mallory.pem"
+    signed = sheet.with_name("signed.json")
+
+    def submitted(file: Path, *more: object) -> str:
+        done = run("submit", file, *here, *more)
+        assert done.exit_code == 2, done.output
+        assert "Traceback" not in done.output
+        return words(done)
+
+    assert f"{sheet.with_name('none.csv')} is not a file: give a submission" in submitted(
+        sheet.with_name("none.csv"), "--key", ada
+    )
+    assert "is a sheet and is signed here: give your key, --key FILE" in submitted(sheet)
+    assert "there is no signing key at" in submitted(
+        sheet, "--key", sheet.with_name("x.pem"), "--forecaster", "ada"
+    )
+    assert "ask the operator to register you for the next roster" in submitted(
+        sheet, "--key", mallory, "--forecaster", "mallory"
+    )
+    assert "sign this very content with that key" in submitted(
+        sheet, "--key", mallory, "--forecaster", "ada"
+    )
+    said = submitted(sheet, "--key", ada, "--run", "another")
+    assert f"give --run one of: {RUN} until 2026-01-01T02:00:00Z" in said
+    signed.write_bytes(league.submission(run="another").data())
+    assert "lists the open ones, sign it for one of those" in submitted(signed)
+    signed.write_text('{"format": "x"}')
+    said = submitted(signed)
+    assert f"{signed}: format: must be" in said and "docs/reference/submission.md" in said
+    sheet.write_text("question,p\nnothing,0.5\n")
+    said = submitted(sheet, "--key", ada)
+    assert f"{sheet}: line 2: 'nothing' names no question of this run" in said
+    assert f"it asks {league.ids[0]}, " in said
+    assert not kept(sheet, "receipt")
+
+
+def test_late_is_said_and_a_sheet_waits_for_the_next_run(league: MadeLeague, sheet: Path) -> None:
+    ada, signed = league.folder / "ada.pem", sheet.with_name("signed.json")
+    league.clock.step_to("2026-01-01T01:55:00Z")
+    done = run("submit", sheet, "--dir", league.folder, "--key", ada)
+    assert done.exit_code == 0
+    assert "NEARLY LATE: a line is promised by 2026-01-01T02:05:00Z" in words(done)
+    league.clock.step_to(AFTER)
+    signed.write_bytes(league.submission().data())
+    done = run("submit", signed, "--dir", league.folder)
+    assert done.exit_code == 0
+    assert f"LATE: the run {RUN} is over. This is kept as late and does not count" in words(done)
+    done = run("submit", sheet, "--dir", league.folder, "--key", ada)
+    assert done.exit_code == 2
+    assert "takes no answers now, because no run is open; try again when" in words(done)
+
+
+class Elsewhere(http.server.BaseHTTPRequestHandler):
+    """A web server that is no intake."""
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path.startswith("/page/") else 404)
+        self.end_headers()
+        self.wfile.write(b"<h1>hello</h1>")
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_what_is_no_intake_is_named_with_its_address(league: MadeLeague, sheet: Path) -> None:
+    key = ["--key", league.folder / "ada.pem"]
+    away = run("submit", sheet, "--to", "http://127.0.0.1:9", *key)
+    assert away.exit_code == 2
+    assert "http://127.0.0.1:9 cannot be reached (" in words(away)
+    assert "ask the operator whether the intake is up, then try again" in words(away)
+    for bad in ("https://", "https://[", "http://127.0.0.1:x"):
+        done = run("submit", sheet, "--to", bad, *key)
+        assert (done.exit_code, "is no address: give one" in words(done)) == (2, True)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_port}"
+        done = run("submit", sheet, "--to", base, *key)
+        assert f"{base} said 404, no reason given" in words(done)
+        done = run("submit", sheet, "--to", f"{base}/page", *key)
+        assert f"the reply of {base}/page/v1/runs is no JSON object: it is not an" in words(done)
+        server.shutdown()
 
 
 # ---- the receipt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.parse
@@ -14,6 +15,7 @@ from typing import Any, Protocol
 from beforehand.book.checkpoint import VerifierKey
 from beforehand.book.folder import printable
 from beforehand.cli.league_folder import LeagueFolder
+from beforehand.clock import instant_key
 from beforehand.errors import FormatError, RemoteError, RuleError
 from beforehand.records.codec import decode_json
 from beforehand.relay.following import Following
@@ -29,11 +31,12 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True)
 class OpenRuns:
-    """What a league takes now: by run, each question with its event contract."""
+    """What a league takes now: by run, its deadline, and each question with its event contract."""
 
     origin: str
     key: VerifierKey
     runs: Mapping[str, Mapping[str, Mapping[str, str]]]
+    deadlines: Mapping[str, str]
 
 
 class Target(Protocol):
@@ -52,7 +55,10 @@ def open_declared(folder: Path) -> tuple[LeagueFolder, Following, SigningKey]:
     """A league's folder, its book from beside the pen, and the key that signs its receipts."""
     league = LeagueFolder(folder)
     if not league.declared:
-        raise RuleError(f"{folder} holds no declared league")
+        raise RuleError(
+            f"{folder} holds no declared league: give the folder of one, or as an entrant the "
+            "address of its intake, --to"
+        )
     following = Following(league.book)
     return league, following, SigningKey.load(following.now().origin, league.book / KEY_NAME)
 
@@ -66,11 +72,13 @@ class LocalTarget:
         self.inbox = Inbox(league.path)
 
     def open_runs(self) -> OpenRuns:
+        held = self.occasions.open_runs(self.clock.now())
         runs = {
             run.run: {name: self.occasions.questions[name].contract for name in run.questions}
-            for run in self.occasions.open_runs(self.clock.now())
+            for run in held
         }
-        return OpenRuns(self.occasions.origin, self.key.verifier, runs)
+        deadlines = {run.run: run.deadline for run in held}
+        return OpenRuns(self.occasions.origin, self.key.verifier, runs, deadlines)
 
     def send(self, submission: Submission) -> str:
         refusal = self.occasions.judge(submission)
@@ -83,10 +91,19 @@ class RemoteTarget:
     """An intake. Forecasts are secret until their deadline: they go over HTTPS or loopback."""
 
     def __init__(self, url: str) -> None:
-        parts = urllib.parse.urlsplit(url)
+        try:
+            parts = urllib.parse.urlsplit(url)
+            known = bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            known = False
+        if not known:
+            raise RuleError(f"--to {url!r:.200} is no address: give one, as https://league.example")
         plain = parts.scheme == "http" and parts.hostname in _LOOPBACK
         if parts.scheme != "https" and not plain:
-            raise RuleError("give an https address: what you send is secret until the deadline")
+            raise RuleError(
+                f"--to {url!r:.200}: give an https address: what you send is secret until the "
+                "deadline"
+            )
         self.base = url.rstrip("/")
 
     def open_runs(self) -> OpenRuns:
@@ -98,14 +115,22 @@ class RemoteTarget:
                 }
                 for run in value["runs"]
             }
-            return OpenRuns(str(value["origin"]), VerifierKey.parse(value["key"]), runs)
-        except (KeyError, TypeError, AttributeError, ValueError):
-            raise FormatError("the intake's list of runs is not in the documented form") from None
+            deadlines = {str(run["run"]): str(run["deadline"]) for run in value["runs"]}
+            for deadline in deadlines.values():
+                instant_key(deadline)
+            return OpenRuns(str(value["origin"]), VerifierKey.parse(value["key"]), runs, deadlines)
+        except (KeyError, TypeError, AttributeError, ValueError, FormatError):
+            raise FormatError(
+                f"{self.base}/v1/runs is not the list of runs of an intake: check the address with "
+                "the operator"
+            ) from None
 
     def send(self, submission: Submission) -> str:
         note = self._call("/v1/submissions", submission.data()).get("receipt")
         if not isinstance(note, str):
-            raise FormatError("the intake's reply holds no receipt")
+            raise FormatError(
+                f"{self.base} gave no receipt: send the same file again, and tell the operator"
+            )
         return note
 
     def _call(self, path: str, data: bytes | None) -> dict[str, Any]:
@@ -115,11 +140,16 @@ class RemoteTarget:
         try:
             request = urllib.request.Request(self.base + path, data=data, headers=headers)  # noqa: S310 - checked
             with _OPENER.open(request, timeout=TIMEOUT_S) as reply:
-                return _object(reply.read(MAX_REPLY_BYTES + 1))
+                return _object(reply.read(MAX_REPLY_BYTES + 1), self.base + path)
         except urllib.error.HTTPError as error:
-            raise _refused(error) from None
-        except OSError as error:
-            raise RemoteError(f"the intake cannot be reached: {error}", retryable=True) from None
+            raise _refused(error, self.base) from None
+        except (OSError, http.client.HTTPException) as error:
+            why = getattr(error, "reason", None) or error
+            raise RemoteError(
+                f"{self.base} cannot be reached ({why}): check the address and your connection, "
+                "ask the operator whether the intake is up, then try again",
+                retryable=True,
+            ) from None
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -134,24 +164,30 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
-def _object(data: bytes) -> dict[str, Any]:
+def _object(data: bytes, url: str) -> dict[str, Any]:
     if len(data) > MAX_REPLY_BYTES:
-        raise FormatError("the intake's reply is too long")
-    value = decode_json(data)
+        raise FormatError(f"the reply of {url} is over {MAX_REPLY_BYTES} bytes")
+    try:
+        value = decode_json(data)
+    except FormatError:
+        value = None
     if not isinstance(value, dict):
-        raise FormatError("the intake's reply is not an object")
+        raise FormatError(
+            f"the reply of {url} is no JSON object: it is not an intake's; check the address with "
+            "the operator"
+        )
     return value
 
 
-def _refused(error: urllib.error.HTTPError) -> Exception:
+def _refused(error: urllib.error.HTTPError, base: str) -> Exception:
     """The error of a reply that is no success, in the intake's own words."""
     try:
         with error:
             value = json.loads(error.read(64 << 10))
         said = f"{value['title']}: {value['detail']}"
     except (OSError, ValueError, KeyError, TypeError):
-        said = "no reason given"
-    words = f"the intake said {error.code}, {printable(said)}"
+        said = "no reason given: an intake gives one, so check the address with the operator"
+    words = f"{base} said {error.code}, {printable(said)}"
     if error.code in (408, 429) or error.code >= 500:
-        return RemoteError(words, retryable=True)
+        return RemoteError(f"{words}; try again later", retryable=True)
     return RuleError(words)

@@ -52,7 +52,7 @@ class SigningKey:
     def load(cls, name: str, path: Path) -> SigningKey:
         """The key kept at `path`; FormatError where it is no Ed25519 key."""
         if not path.is_file():
-            raise FormatError(f"there is no signing key at {path}")
+            raise FormatError(f"there is no signing key at {path}: give the file that holds it")
         try:
             private = serialization.load_pem_private_key(path.read_bytes(), password=None)
         except (ValueError, TypeError) as error:

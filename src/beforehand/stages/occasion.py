@@ -124,7 +124,11 @@ class Occasions:
             )
         run = self.runs.get(submission.run)
         if run is None:
-            return Refusal("unknown_run", "run: this league has begun no run of that name")
+            return Refusal(
+                "unknown_run",
+                "run: this league has begun no run of that name; /v1/runs lists the open ones, "
+                "sign it for one of those",
+            )
         seat = run.seats.get(submission.forecaster)
         if seat is None:
             return Refusal(

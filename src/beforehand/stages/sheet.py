@@ -12,6 +12,7 @@ from beforehand.stages.submission import MAX_FORECASTS, MAX_SUBMISSION_BYTES, ch
 
 COLUMNS = ("question", "p")
 LEAST_PREFIX = 6
+SHOWN_QUESTIONS = 3
 Contracts = Mapping[str, Mapping[str, str]]
 
 
@@ -90,7 +91,12 @@ def named_question(word: str, questions: Contracts, where: str) -> str:
         listed = ", ".join(sorted(found)[:3])
         raise FormatError(f"{where}: {word!r:.80} could be any of {listed}; write more of the id")
     short = "" if long else f" (the beginning of an id has at least {LEAST_PREFIX} characters)"
-    raise FormatError(f"{where}: {word!r:.80} names no question of this run{short}")
+    asked = ", ".join(list(questions)[:SHOWN_QUESTIONS]) + ", …" * (
+        len(questions) > SHOWN_QUESTIONS
+    )
+    raise FormatError(
+        f"{where}: {word!r:.80} names no question of this run{short}; it asks {asked or 'nothing'}"
+    )
 
 
 def _market(contract: Mapping[str, str]) -> str:
