@@ -179,7 +179,7 @@ def test_the_first_screen_names_the_commands_of_this_version() -> None:
         *("bench tally", "bench corp", "bench all", "bench live", "bench faults"),
         "bench proof",
         *("reveal", "doctor", "run", "costs", "restore", "export", "submit"),
-        *("entrant key", "receipt check", "key recover", "key show", "identity reveal"),
+        *("entrant key", "receipt check"),
         *("witness key", "witness follow", "witness compare"),
     }
     assert named <= known
