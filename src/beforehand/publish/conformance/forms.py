@@ -12,6 +12,7 @@ from beforehand.publish.conformance.result import (
     NOT_APPLICABLE,
     PASS,
     UNVERIFIABLE,
+    counted,
 )
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -106,15 +107,11 @@ def quoted(name: str) -> str:
     return "".join(chr(b) if chr(b) in _SAFE else f"%{b:02X}" for b in data)
 
 
-def _counted(number: int, one: str) -> str:
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
-
-
 def text_lines(report: dict[str, Any]) -> list[str]:
     """The report for a terminal."""
     out = [
         f"{report['league']}: {report['form_words']}, "
-        f"{_counted(report['read']['lines'], 'line')}, {_counted(report['read']['rows'], 'row')}"
+        f"{counted(report['read']['lines'], 'line')}, {counted(report['read']['rows'], 'row')}"
     ]
     for item in report["requirements"]:
         since = f"  since {item['since']}" if item["since"] else ""

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
 from beforehand.publish.conformance.exhibit import Exhibit
-from beforehand.publish.conformance.result import Check
+from beforehand.publish.conformance.result import Check, counted
 from beforehand.publish.conformance.said import ProofSaid, Run
 
 CHECKS = "checks"
@@ -88,7 +88,7 @@ def _check_cover(check: Check, exhibit: Exhibit) -> None:
                 f"the run {run.run[:60]!r} was stamped only after the next one began", place
             )
     if exhibit.runs and not check.faults:
-        check.seen.append(f"{len(exhibit.runs)} runs lie each within a stamp of their own")
+        check.seen.append(f"{counted(len(exhibit.runs), 'run')}, each within a stamp of its own")
 
 
 def _check_channel(check: Check, exhibit: Exhibit) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import is_due
-from beforehand.publish.conformance.result import Check
+from beforehand.publish.conformance.result import Check, counted
 from beforehand.publish.conformance.said import Run
 from beforehand.records.codec import digest
 
@@ -27,7 +27,7 @@ def check_record(exhibit: Exhibit) -> Check:
     _check_second_outcomes(check, exhibit)
     if not check.faults and exhibit.lines:
         check.saw(
-            f"{exhibit.lines} lines: every number, link and seal fits its content",
+            f"{counted(exhibit.lines, 'line')}: every number, link and seal fits its content",
             exhibit.at_line(exhibit.lines),
         )
         if exhibit.stamps:

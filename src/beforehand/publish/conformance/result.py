@@ -109,6 +109,15 @@ def clip(text: str, most: int = MAX_SAID) -> str:
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
+def counted(number: int, one: str) -> str:
+    """How many there are, in words that fit one as well.
+
+    >>> counted(1, "run"), counted(2, "run")
+    ('1 run', '2 runs')
+    """
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+
+
 @dataclass
 class Check:
     """One requirement under judgement. Faults win over gaps, gaps over what was seen."""

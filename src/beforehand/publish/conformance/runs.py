@@ -9,7 +9,7 @@ from typing import Any
 from beforehand.publish.conformance.cron import fits_cron
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import is_due
-from beforehand.publish.conformance.result import Check, Pointer
+from beforehand.publish.conformance.result import Check, Pointer, counted
 from beforehand.publish.conformance.said import IN_TIME, Answer, Row, Run, before, moment
 
 # The closed vocabularies of a row's status: ours, and the seed's.
@@ -54,8 +54,8 @@ def check_runs(exhibit: Exhibit) -> Check:
     _check_disclosed(check, exhibit)
     if exhibit.runs and rows is not None and not check.faults:
         check.saw(
-            f"{len(exhibit.runs)} runs, and every ask and stated answer of theirs has a row with "
-            "a label",
+            f"{counted(len(exhibit.runs), 'run')}; every ask and stated answer has a row "
+            "with a label",
             exhibit.at_line(exhibit.runs[0].n),
         )
         check.seen.append(
@@ -143,8 +143,8 @@ def check_counted(exhibit: Exhibit) -> Check:
     if exhibit.runs and rule in RULES and not check.faults:
         check.saw(
             f"the rule {rule!r} stands in line {exhibit.declared_line}, before the first run; "
-            f"applied to the sealed times of {len(exhibit.runs)} runs it gives the published "
-            "labels",
+            f"applied to the sealed times of {counted(len(exhibit.runs), 'run')} it gives the "
+            "published labels",
             place,
         )
         if exhibit.rows is None:
