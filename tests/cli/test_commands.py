@@ -120,6 +120,15 @@ def test_a_lone_book_is_walked_and_the_rest_said_to_be_unchecked(demo: Demo) -> 
     assert beforehand("verify", tampered).returncode == 1
 
 
+def test_a_simulated_league_has_one_sentence_for_its_levels(demo: Demo) -> None:
+    run = beforehand("verify", demo.public)
+    assert run.returncode == 0
+    assert "levels: 0 throughout, as in every simulated league" in run.stdout
+    assert "P1a" not in run.stdout
+    told = json.loads(beforehand("verify", demo.public, "--json").stdout)
+    assert told["leagues"]["human-2024-07"]["least_levels"]["P1a"] == "0"
+
+
 @pytest.mark.parametrize(
     ("name", "what", "command"),
     [

@@ -23,6 +23,17 @@ def test_it_prints_the_three_reproduced_numbers(demo: Demo) -> None:
         assert re.search(rf"│\s+{n} │\s+{theirs} │ {ours} │", demo.printed), demo.printed
 
 
+def test_each_column_of_the_board_is_explained(demo: Demo) -> None:
+    said = " ".join(demo.printed.split())
+    for legend in (
+        "Cover: the share of all questions asked",
+        "Others: the median of the others,",
+        "Gain: the",
+    ):
+        assert legend in said
+    assert "no resolved event in common: a table on shared events takes 30" in said
+
+
 def test_it_verifies_itself_and_names_the_line_it_changed(demo: Demo) -> None:
     assert "sound" in demo.printed
     line = re.search(r"line (\d+) of", demo.printed)

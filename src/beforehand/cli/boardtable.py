@@ -25,8 +25,8 @@ READING = """\
    question once; above 0 is better than the market's price. Intervals are 95 %,
    one at a time. Shared: its forecasts in that set. Reliable: valid of those
    attempted. A wide terminal adds the Brier loss there; own: all answers that
-   count; unflagged: skill on those without a leak flag; leaks: how many have one.
-   Best single models are known only in hindsight.
+   count; unflagged: skill on those without a leak flag; leaks: how many have
+   one. Best single models are known only in hindsight.
 """
 Entry = Mapping[str, Any]
 

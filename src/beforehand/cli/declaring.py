@@ -169,8 +169,9 @@ def _print_outlook(coming: Outlook) -> None:
     out.print(table)
     out.print(
         f"in all {money(coming.a_week)} {coming.currency}, with every retry "
-        f"{money(coming.a_week_at_most)}; real costs are usually far below"
+        f"{money(coming.a_week_at_most)};"
     )
+    out.print("real costs are usually far below")
     if coming.cap is not None:
         out.print(f"the hard cap: {money(coming.cap)} {coming.currency} a {coming.per}")
 

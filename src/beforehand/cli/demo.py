@@ -28,6 +28,9 @@ from beforehand.stages.declare import declaration_of
 from beforehand.stages.status import counted
 
 READING = """\
+   Cover: the share of all questions asked that it answered in time, resolved
+   or not.
+   Others: the median of the others, on the same events as one's own Brier.
    Brier: lower is better. Each row stands on its own events: read it beside
    the others' average there, not beside another row.
    Gain: the Brier of the others' median minus one's own. A median of many
@@ -141,9 +144,10 @@ def print_board(data: Publication) -> None:
     out.print(f"   {rest} more with fewer than {least} resolved events are on the page, unranked.")
     shared = board["shared"]
     if shared["brier"] is None:
+        events = counted(shared["n"], "resolved event") if shared["n"] else "no resolved event"
         out.print(
-            f"   All ranked forecasters share {shared['n']} resolved events: under "
-            f"{shared['least']}, so no shared table."
+            f"   All ranked forecasters have {events} in common: a table on shared events "
+            f"takes {shared['least']}."
         )
     out.print(READING)
 

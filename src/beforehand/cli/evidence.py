@@ -45,6 +45,11 @@ from beforehand.stages.anchoring import LIST_NAME, PENDING_SUFFIX, STAMPS, kept_
 from beforehand.stages.status import counted
 
 SHOWN_RUNS = 12
+SIMULATED = (
+    "levels: 0 throughout, as in every simulated league: its time is made up, so nothing can be "
+    "proved about when. That is no fault; what this report calls sound was checked (--json has "
+    "the levels)"
+)
 SAID = ("kind", "forecaster", "run", "status")
 SHOWN_CELLS = 3
 
@@ -328,6 +333,8 @@ def level_lines(league: Mapping[str, Any]) -> list[str]:
     levels: Mapping[str, Mapping[str, Mapping[str, str]]] = league.get("levels", {})
     if not levels:
         return []
+    if league.get("time") == "simulated":
+        return [SIMULATED]
     least = league["least_levels"]
     lines = ["levels (0 the operator's word, 1 its chain, 2 anchored outside, 2+ signed time):"]
     lines += [f"  {key:<13}{least[key]:<4}{said}" for key, said in PROPERTIES.items()]
