@@ -120,6 +120,15 @@ def test_a_lone_book_is_walked_and_the_rest_said_to_be_unchecked(demo: Demo) -> 
     assert beforehand("verify", tampered).returncode == 1
 
 
+@pytest.mark.parametrize("command", ["status", "costs"])
+def test_a_league_without_a_schedule_is_said_to_have_none(command: str, demo: Demo) -> None:
+    run = beforehand(command, demo.folder)
+    assert run.returncode == 2
+    assert "Traceback" not in run.stderr
+    said = " ".join(run.stderr.split())
+    assert f"look at what it published, beforehand serve {demo.public}" in said
+
+
 def test_a_simulated_league_has_one_sentence_for_its_levels(demo: Demo) -> None:
     run = beforehand("verify", demo.public)
     assert run.returncode == 0

@@ -50,7 +50,13 @@ def read_situation(league: LeagueFolder) -> Situation:
     if not isinstance(first, League):
         raise RuleError(f"{league.book} does not begin with a league line")
     data = reader.read_body(first.declaration_sha256)
-    situation = Situation(Declaration.parse(data, "declaration"))
+    declaration = Declaration.parse(data, "declaration")
+    if "cron" not in declaration.content["schedule"]:
+        raise RuleError(
+            f"{league.path} is a league of one run and has no schedule, so nothing comes next and "
+            f"no call is paid: look at what it published, beforehand serve {league.public}"
+        )
+    situation = Situation(declaration)
     situation.catch_up(records)
     return situation
 
