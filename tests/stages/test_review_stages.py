@@ -53,7 +53,7 @@ def test_C1_a_question_whose_price_cannot_be_read_anew_is_not_paid_for(tmp_path:
     done = league.tick_at(FIRST_SLOT)
     lines = lines_of(tmp_path / "league")
     assert done.calls == 3 and len(of_kind(lines, "ask")) == 3
-    assert "1 questions skipped" in of_kind(lines, "close")[0]["why"]
+    assert "1 question skipped" in of_kind(lines, "close")[0]["why"]
 
 
 def test_a_market_without_a_closing_time_does_not_keep_the_slot_from_opening(
