@@ -204,6 +204,15 @@ def test_release_freezes_verifies_and_is_a_prefix_of_what_comes(demo: Demo, tmp_
     assert beforehand("verify", folder / "public").returncode == 0
     run = beforehand("release", "verify", release, "--against", folder / "public")
     assert run.returncode == 0, run.stdout + run.stderr
+    told = json.loads((release / "release.json").read_bytes())
+    for key, lie in (
+        ("code", {**told["code"], "sha256": "0" * 64}),
+        ("as_of", "2020-01-01T00:00:00Z"),
+    ):
+        (release / "release.json").write_text(json.dumps({**told, key: lie}), encoding="utf-8")
+        run = beforehand("release", "verify", release)
+        assert run.returncode == 1 and "release.json" in run.stdout, lie
+    (release / "release.json").write_text(json.dumps(told), encoding="utf-8")
     later = folder / "public/api/v1/human-2024-07/book.jsonl"
     later.write_bytes(later.read_bytes().replace(b"0.75", b"0.85", 1))
     run = beforehand("release", "verify", release, "--against", folder / "public")

@@ -67,6 +67,7 @@ def test_the_files_of_the_public_folder_are_frozen(small: Published) -> None:
     body = re.compile(r"api/v1/small/bodies/([0-9a-f]{2})/(\1[0-9a-f]{62})")
     plain = sorted(name for name in small.files if not body.fullmatch(name))
     assert plain == [
+        "api/v1/code.json",
         "api/v1/conform.pyz",
         "api/v1/leagues.json",
         "api/v1/manifest.json",

@@ -11,6 +11,7 @@ from typing import Any
 from beforehand.book.checkpoint import Checkpoint
 from beforehand.book.reader import BookReader
 from beforehand.publish.checkers import checker_sha256
+from beforehand.publish.kept_checkers import keep_checkers
 from beforehand.publish.public import FILES, Publication, seal_public, swap_in, write_data
 from beforehand.records.codec import decode_json
 from beforehand.site.pages import write_site
@@ -52,6 +53,7 @@ def publish_league(
             lines=list(reader.lines()),
         )
         write_site(view, fresh, progress)
+        keep_checkers(public, fresh, as_of)
         progress("hash and sign", 0, 1)
         seal_public(fresh, [(data, key.verifier, key.sign)], as_of)
         swap_in(fresh, public)

@@ -18,7 +18,7 @@ from beforehand.cli.screen import errors_named, out
 from beforehand.cli.verification import verify_published
 from beforehand.clock import SimulatedClock, SystemClock
 from beforehand.errors import IntegrityError, RuleError
-from beforehand.publish.release import build_release, check_prefix, open_release
+from beforehand.publish.release import build_release, check_prefix, open_release, other_code
 from beforehand.stages.declare import reopen_league
 from beforehand.stages.seal_release import seal_release
 from beforehand.stages.status import counted
@@ -77,6 +77,8 @@ def verify(
     with errors_named(), _findings(), tempfile.TemporaryDirectory(prefix="beforehand-") as made:
         content = open_release(release, Path(made))
         report = verify_published(Path(made) / "public", Options(as_of=SystemClock().now()))
+        if said := other_code(content):
+            report.not_checked.append(f"the code that scored: {said}")
         if against is None:
             report.not_checked.append("a later book: give one with --against")
         else:

@@ -10,6 +10,8 @@ import beforehand
 from beforehand.records.codec import digest, seal_json
 
 PACKAGE = "beforehand"
+CODE_PATH = "api/v1/code.json"
+MAX_CODE_BYTES = 4 << 20
 
 
 def code_content() -> dict[str, Any]:

@@ -23,6 +23,7 @@ from beforehand.errors import RuleError
 from beforehand.publish.attempts import Attempt
 from beforehand.publish.attempts_table import ATTEMPT_COLUMNS, attempt_rows
 from beforehand.publish.checkers import build_recount, build_verify
+from beforehand.publish.code import CODE_PATH, code_content
 from beforehand.publish.conformance.pyz import build_pyz
 from beforehand.publish.database import sqlite_tables, write_sqlite
 from beforehand.publish.diagnostics import diagnostics
@@ -121,6 +122,7 @@ def write_data(
     _put(public / CHECKER_PATH, build_verify())
     _put(public / API / "recount.py", build_recount())
     _put(public / API / "conform.pyz", build_pyz())
+    _put(public / CODE_PATH, _json(code_content()))
     book_sha256 = digest(b"".join(raw + b"\n" for raw in lines))
     return Publication(fold, scores.rows, scores.board, checkpoint, book_sha256, scores.attempts)
 

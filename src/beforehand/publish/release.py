@@ -20,7 +20,7 @@ import beforehand
 from beforehand.book.folder import DirectoryFolder, Folder, hash_file, read_file
 from beforehand.book.manifest import MANIFEST_PATH, MAX_MANIFEST_BYTES, read_manifest
 from beforehand.errors import FormatError, IntegrityError, RuleError
-from beforehand.publish.code import code_content
+from beforehand.publish.code import CODE_PATH, MAX_CODE_BYTES, code_content
 from beforehand.publish.recount import read_lines
 from beforehand.records.codec import decode_json, digest
 
@@ -48,7 +48,7 @@ def build_release(public: Path, out: Path, name: str) -> Path:
             "format": RELEASE_FORMAT,
             "release": name,
             "made_with": f"beforehand {beforehand.__version__}",
-            "code": code_content(),
+            "code": decode_json(read_file(folder, CODE_PATH, MAX_CODE_BYTES)),
             "as_of": manifest["as_of"],
             "manifest_sha256": digest(manifest_bytes),
             "zip": {"path": f"{name}.zip", "bytes": size, "sha256": hashed},
@@ -98,7 +98,27 @@ def open_release(release: Path, into: Path) -> dict[str, Any]:
         raise IntegrityError("the manifest in the zip is not the one that release.json names")
     if read_manifest(manifest)["leagues"] != content["leagues"]:
         raise IntegrityError("release.json and the manifest name different leagues or lines")
+    if read_manifest(manifest)["as_of"] != content["as_of"]:
+        raise IntegrityError("release.json and the manifest state different times")
+    code = read_file(DirectoryFolder(into / "public"), CODE_PATH, MAX_CODE_BYTES)
+    if decode_json(code) != content.get("code"):
+        raise IntegrityError("release.json names another code than the publication in the zip")
     return content
+
+
+def other_code(content: dict[str, Any]) -> str:
+    """What differs where a release was scored by other code than this, "" where nothing does."""
+    scored, here = content["code"], code_content()
+    if scored.get("sha256") == here["sha256"]:
+        return ""
+    files = scored.get("files") or {}
+    names = {*files, *here["files"]}
+    differing = sum(files.get(name) != here["files"].get(name) for name in names)
+    return (
+        f"it was scored by {scored.get('package')} {scored.get('version')} (sources "
+        f"{str(scored.get('sha256'))[:16]}…), this is {here['version']} ({here['sha256'][:16]}…): "
+        f"{differing} files differ; a recount with this version is another code's"
+    )
 
 
 def check_prefix(content: dict[str, Any], later: Folder) -> list[str]:
