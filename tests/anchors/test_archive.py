@@ -10,6 +10,7 @@ import pytest
 from beforehand.anchors.anchor import CHECKS, REFUSED, UNCHECKED, Evidence
 from beforehand.anchors.archive import MEDIA, WebArchive
 from beforehand.anchors.trust import Trust
+from beforehand.book.stamped_list import ListedBook, StampedList
 from beforehand.errors import RemoteError
 from beforehand.testing.served import Asked, Served, Told
 from tests.anchors.conftest import NOTE, OTHER_NOTE
@@ -48,6 +49,29 @@ def test_a_capture(content: bytes, header: str) -> None:
     assert own.check(evidence, DIGEST, Trust(), "2026-01-01T00:00:00Z").result == UNCHECKED
     pending = Evidence("archive", "pending", evidence.data, MEDIA)
     assert own.check(pending, DIGEST, Trust(), LATER).result == UNCHECKED
+
+
+def test_the_list_is_captured_where_the_public_folder_has_it() -> None:
+    listed = StampedList((ListedBook("api/v1/x/book.jsonl", 7, "ab" * 32, "cd" * 32),)).data()
+    place = "/api/v1/x/stamps/7/list.txt"
+    public = {"now": b"not yet"}
+    with Served(lambda asked: Told(200 if asked.path == place else 404, public["now"])) as site:
+        page = site.url + place
+
+        def serve(asked: Asked) -> Told:
+            if asked.path == f"/save/{page}":
+                return Told(302, headers={"Location": f"/web/{STAMP}/{page}"})
+            return Told(200 if asked.path == f"/web/{STAMP}id_/{page}" else 404, public["now"])
+
+        with Served(serve) as served:
+            own = WebArchive(site=site.url + "/", endpoint=served.url)
+            with pytest.raises(RemoteError, match="does not show this list yet") as caught:
+                own.submit(listed)
+            assert caught.value.retryable
+            public["now"] = listed
+            evidence = own.submit(listed)
+    digest = hashlib.sha256(listed).digest()
+    assert own.check(evidence, digest, Trust(), LATER).result == CHECKS
 
 
 def test_a_capture_of_something_else_is_no_evidence() -> None:

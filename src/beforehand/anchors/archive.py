@@ -21,6 +21,7 @@ from beforehand.anchors.anchor import (
 from beforehand.anchors.capture import CAPTURE, check_capture, shows
 from beforehand.anchors.transport import SECONDS, Answer, exchange
 from beforehand.anchors.trust import Trust
+from beforehand.book.stamped_list import StampedList
 from beforehand.errors import RemoteError
 
 MEDIA = "application/vnd.beforehand.capture+json"
@@ -29,29 +30,37 @@ MAX_CAPTURE_BYTES = 512 << 10
 
 @dataclass(frozen=True)
 class WebArchive:
-    """An archive as an anchor. `page` is where the note, or its digest, is published."""
+    """An archive as an anchor.
 
-    page: str
+    `page` is where the note, or its digest, is published; with "" it is below
+    `site`, where the public folder is served, at the stamped list's own place.
+    """
+
+    page: str = ""
     endpoint: str = "https://web.archive.org"
     name: str = "archive"
     seconds: float = 120.0
+    site: str = ""
 
     def submit(self, note: bytes) -> Evidence:
         """A capture that shows the note; RemoteError where it does not."""
-        base = self.endpoint.rstrip("/")
-        saved = exchange(f"{base}/save/{self.page}", seconds=self.seconds)
+        base, page = self.endpoint.rstrip("/"), self.page or list_page(self.site, note)
+        sha256 = hashlib.sha256(note).digest()
+        if self.site and not shows(_published(page), sha256):
+            raise RemoteError(f"{page} does not show this list yet", retryable=True)
+        saved = exchange(f"{base}/save/{page}", seconds=self.seconds)
         saved.expect(200, 301, 302, 303)
         stamp = _stamp(saved)
         # `id_` asks for the bytes as captured, without the archive's own frame.
         raw = exchange(
-            f"{base}/web/{stamp}id_/{self.page}", limit=MAX_CAPTURE_BYTES, seconds=SECONDS
+            f"{base}/web/{stamp}id_/{page}", limit=MAX_CAPTURE_BYTES, seconds=SECONDS
         ).expect(200)
-        if not shows(raw, hashlib.sha256(note).digest()):
-            raise RemoteError(f"the capture {stamp} of {self.page} does not show the note")
+        if not shows(raw, sha256):
+            raise RemoteError(f"the capture {stamp} of {page} does not show the note")
         record = {
             "kind": "web-archive",
-            "page": self.page,
-            "capture": f"{base}/web/{stamp}/{self.page}",
+            "page": page,
+            "capture": f"{base}/web/{stamp}/{page}",
             "stamp": stamp,
             "content": base64.b64encode(raw).decode("ascii"),
         }
@@ -66,6 +75,19 @@ class WebArchive:
         if evidence.state != COMPLETE:
             return unchecked("pending: nothing was captured yet")
         return check_capture(evidence.data, Subject.of_digest(digest), as_of)
+
+
+def list_page(site: str, note: bytes) -> str:
+    """Where a stamped list lies below the address at which the public folder is served."""
+    book = StampedList.parse(note).book_at()
+    folder = book.path.rpartition("/")[0]
+    place = f"{folder}/stamps/{book.lines}/list.txt".lstrip("/")
+    return f"{site.rstrip('/')}/{place}"
+
+
+def _published(page: str) -> bytes:
+    """What stands there now: an archive is not asked for what is not published yet."""
+    return exchange(page, limit=MAX_CAPTURE_BYTES, seconds=SECONDS).expect(200)
 
 
 def _stamp(saved: Answer) -> str:

@@ -57,6 +57,8 @@ _SETTINGS = Table(
                     "beacon": Optional(_URL),
                     "rekor_version": Optional(Integer(1, 2)),
                     "git": Optional(Text(400)),
+                    "archive": Optional(_URL),
+                    "archive_of": Optional(_URL),
                     "evm": Optional(_URL),
                     "evm_chain": Optional(Integer(1, 2**53)),
                     "evm_depth": Optional(Integer(1, 10_000)),

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from beforehand.anchors.anchor import Anchor
+from beforehand.anchors.archive import WebArchive
 from beforehand.anchors.evm import DEEP_ENOUGH, MOST_GWEI, EvmChain, read_key
 from beforehand.anchors.evm_node import EvmNode
 from beforehand.anchors.foreign import GitRepository
@@ -34,6 +35,7 @@ from beforehand.stages.pen import Pen
 
 REKOR_KEY = "keys/rekor.pem"
 EVM_KEY_ENV = "BEFOREHAND_EVM_KEY"
+ARCHIVE_URL = "https://web.archive.org"
 REKOR_URL = "https://rekor.sigstore.dev"
 # Authorities that time-stamp for anyone; settings may name others.
 AUTHORITIES = {
@@ -81,6 +83,14 @@ def _anchors_named(
             if "git" not in settings:
                 raise RuleError("put its address as git under [anchors] of settings.toml")
             return [GitRepository(settings["git"], league.path / "state" / "git", clock)]
+        case "archive":
+            if "archive_of" not in settings:
+                raise RuleError("put the address of the published folder as archive_of there")
+            return [
+                WebArchive(
+                    site=settings["archive_of"], endpoint=settings.get("archive", ARCHIVE_URL)
+                )
+            ]
         case "witness":
             return [_witnesses(declared, settings, pen, clock)]
         case "evm":

@@ -249,7 +249,9 @@ BODIES_TABLE = Table({role: Optional(Choice(rules)) for role, rules in BODY_ROLE
 
 ANCHORS_TABLE = Table(
     {
-        "use": declared_words("opentimestamps", "rfc3161", "rekor", "witness", "git", "evm"),
+        "use": declared_words(
+            "opentimestamps", "rfc3161", "rekor", "witness", "git", "archive", "evm"
+        ),
         "authorities": Optional(Listed(Name(), most=20)),
         "quorum": Optional(DECLARED_COUNT),
         "margin_minutes": Optional(DECLARED_SPAN),

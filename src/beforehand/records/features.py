@@ -47,7 +47,7 @@ _DECLARED_FEATURES: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     ("bodies", (), "withhold a body"),
     (
         "anchors.use",
-        ("opentimestamps", "rfc3161", "rekor", "witness", "git", "evm"),
+        ("opentimestamps", "rfc3161", "rekor", "witness", "git", "archive", "evm"),
         "anchor a checkpoint in this way",
     ),
     ("season", (), "keep a season"),
