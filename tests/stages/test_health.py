@@ -89,7 +89,19 @@ def test_a_bad_end_holds_until_a_slot_ends_well(status: str, name: str, severity
     assert (bad.id, bad.severity, bad.since) == (name, severity, at(11))
     assert "as it was" in bad.sentence
     assert set(ids(close("r1", status), close("r2", "missed"))) == {name, "missed_slot:r2"}
-    assert ids(close("r1", status), close("r2", "complete")) == {}
+    later = "2026-01-06T11:00:00Z"
+    assert ids(close("r1", status), close("r2", "complete"), now=later) == {}
+
+
+def test_a_missed_slot_is_told_for_a_day_whatever_follows_it() -> None:
+    """After an outage one tick seals what was missed and completes what is due."""
+    both = close("r1", "missed"), close("r2", "complete")
+    assert ids(*both) == {"missed_slot:r1": "critical"}
+    assert ids(*both, close("r3", "complete"), now="2026-01-06T10:59:59Z") == {
+        "missed_slot:r1": "critical"
+    }
+    assert ids(*both, now="2026-01-06T11:00:00Z") == {}
+    assert ids(close("r1", "failed"), close("r2", "complete")) == {}
 
 
 def test_a_run_that_is_not_closed_a_while_after_its_deadline_is_stalled() -> None:

@@ -42,6 +42,8 @@ LEAST_ASKS = 5
 ALL_FAILED_FROM = 3
 RELIABILITY = Decimal("0.80")
 BUDGET_SHARE = Decimal("0.80")
+# A missed slot is told this long, whatever follows it in the same tick.
+MISSED_HOURS = 24
 PENDING_HOURS = 24
 STALLED_MINUTES = 15
 # A body that fell due a moment ago is shown by the next publication.
@@ -77,7 +79,7 @@ def conditions(
     is due (the public folder); without it overdue bodies are not looked for.
     """
     found = [
-        *_ended_badly(records),
+        *_ended_badly(records, now),
         *_stalled(records, declaration, now),
         *_budget(records, declaration, now),
         *_failing_seats(records, declaration),
@@ -101,13 +103,22 @@ _BAD_ENDS = {
 }
 
 
-def _ended_badly(records: Records) -> Iterator[Condition]:
-    """Slots that ended badly, as long as no later slot has ended well."""
+def _ended_badly(records: Records, now: str) -> Iterator[Condition]:
+    """Slots that ended badly, as long as no later slot has ended well.
+
+    A missed slot stays for a day after it was sealed: after an outage the tick
+    that seals it completes the next slot too, and nobody would hear of it.
+    """
     bad: list[Close] = []
     answered: dict[str, bool] = {}
+    recent = instant_key(now) - timedelta(hours=MISSED_HOURS)
     for _, record in records:
-        if isinstance(record, Close):
-            bad = [] if record.status == "complete" else [*bad, record]
+        if isinstance(record, Close) and record.status == "complete":
+            bad = [
+                each for each in bad if each.status == "missed" and instant_key(each.at) > recent
+            ]
+        elif isinstance(record, Close):
+            bad.append(record)
         elif isinstance(record, Answer):
             valid = record.status == "answered"
             answered[record.run] = answered.get(record.run, False) or valid
