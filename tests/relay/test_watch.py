@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from beforehand.anchors.queue import SUBMIT, Queue
 from beforehand.relay.alerts import DEADMAN_ENV, WEBHOOK_ENV
 from beforehand.relay.watch import Watched, keep_watch
+from beforehand.stages.anchoring import QUEUE_NAME
 from beforehand.stages.draining import drain_inbox
 from beforehand.stages.inbox import Inbox
 from tests.relay.made_league import AFTER, MadeLeague, declaration, make_league
@@ -44,6 +46,20 @@ def test_what_is_wrong_reaches_all_who_ask(tmp_path: Path, hook: Hook) -> None:
     assert "OVER" in hook.texts[1]
     for path in league.folder.rglob("*"):
         assert path.is_dir() or SECRET.encode() not in path.read_bytes()
+
+
+def test_an_anchor_that_refuses_all_is_told_and_counted(tmp_path: Path, hook: Hook) -> None:
+    league = make_league(tmp_path / "league")
+    queue = Queue(league.folder / QUEUE_NAME)
+    item = queue.add("tsa", "ab" * 32, SUBMIT, "2025-12-01T00:00:00Z")
+    queue.failed(item, AFTER, "HTTP 403")
+    seen = watch(league, hook, AFTER)
+    assert [each.id for each in seen.conditions] == ["dead_anchor:tsa"]
+    assert "HTTP 403" in hook.texts[0]
+    figures = (league.folder / "state" / "metrics.prom").read_text()
+    assert 'beforehand_condition{id="dead_anchor:tsa",severity="warning"} 1' in figures
+    queue.done(queue.items[0])
+    assert watch(league, hook, AFTER).conditions == ()
 
 
 def test_a_tick_that_failed_is_not_pinged(tmp_path: Path, hook: Hook) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from beforehand.anchors.queue import SUBMIT, UPGRADE, Item
 from beforehand.leagues import shipped
 from beforehand.records.declaration import Declaration
 from beforehand.records.evidence import Erased, ProofLine
@@ -224,6 +225,18 @@ def test_an_anchor_is_pending_until_that_very_checkpoint_is_complete() -> None:
     assert "pending_anchor:ots" in ids(proof("pending", 1), proof("complete", 2, 9))
     assert ids(proof("pending", 1), proof("complete", 2)) == {}
     assert ids(proof("pending", 1, day=DAY)) == {}
+
+
+def test_an_anchor_that_takes_nothing_is_told_though_no_line_speaks_of_it() -> None:
+    def waits(since: str, task: str = SUBMIT) -> Item:
+        return Item("tsa", HEX, task, since=since, next_at=NOW, attempts=9, reason="HTTP 403")
+
+    day_before = "2026-01-04T11:59:59Z"
+    (dead,) = found(waiting=[waits(at(3)), waits(day_before)])
+    assert (dead.id, dead.severity, dead.since) == ("dead_anchor:tsa", "warning", day_before)
+    assert "HTTP 403" in dead.sentence
+    assert found(waiting=[waits("2026-01-04T12:00:00Z")]) == []
+    assert found(waiting=[waits(day_before, UPGRADE)]) == []  # its promise is a line
 
 
 def withheld(due: str | None) -> Answer:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from beforehand.anchors.queue import Queue
 from beforehand.records.declaration import Declaration
 from beforehand.records.record import Record, Unknown
 from beforehand.relay.alerts import ping_deadman, send_alerts
 from beforehand.relay.metrics import league_families, write_metrics
+from beforehand.stages.anchoring import QUEUE_NAME
 from beforehand.stages.health import Condition, conditions, shown_in, write_health
 from beforehand.stages.inbox import Inbox
 
@@ -42,7 +44,8 @@ def keep_watch(
     shown = None
     if public is not None and (public / "api" / "v1" / declaration.name).is_dir():
         shown = shown_in(public / "api" / "v1" / declaration.name)
-    found = conditions(records, declaration, now, backlog=backlog, is_shown=shown)
+    waiting = Queue(folder / QUEUE_NAME).items
+    found = conditions(records, declaration, now, backlog=backlog, is_shown=shown, waiting=waiting)
     write_health(folder, found, now)
     write_metrics(folder, league_families(records, declaration, found, now, backlog))
     problems = [send_alerts(folder, found, league=declaration.name, environ=environ).problem]

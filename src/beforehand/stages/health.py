@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from beforehand.anchors.queue import SUBMIT, Item
 from beforehand.book.bodies import body_path
 from beforehand.book.store import write_synced
 from beforehand.clock import instant_key
@@ -32,7 +33,7 @@ Records = Sequence[tuple[int, Record | Unknown]]
 
 KINDS = (
     *("missed_slot", "run_failed", "run_stopped", "stalled_slot", "budget", "failing_seat"),
-    *("pending_anchor", "overdue_body", "inbox_backlog", "inbox_refused"),
+    *("dead_anchor", "pending_anchor", "overdue_body", "inbox_backlog", "inbox_refused"),
 )
 WORDS = ("ok", "warning", "critical")
 HEALTH_NAME = "state/health.json"
@@ -72,9 +73,12 @@ def conditions(
     *,
     backlog: Backlog | None = None,
     is_shown: Callable[[str], bool] | None = None,
+    waiting: Sequence[Item] = (),
 ) -> list[Condition]:
     """Everything that is wrong now, in a stable order.
 
+    `waiting` is what the anchors' queue holds: a submission that is refused
+    leaves no proof line, so that the book alone never tells of it.
     `is_shown` says whether a body, by its hash, is where it should be once it
     is due (the public folder); without it overdue bodies are not looked for.
     """
@@ -83,6 +87,7 @@ def conditions(
         *_stalled(records, declaration, now),
         *_budget(records, declaration, now),
         *_failing_seats(records, declaration),
+        *_dead_anchors(waiting, now),
         *_pending_anchors(records, now),
         *_overdue(records, now, is_shown),
         *_backlog(backlog or Backlog(), now),
@@ -220,6 +225,22 @@ def _first_failure(held: Sequence[tuple[bool, str]]) -> str:
 
 
 # ---- proofs and bodies
+
+
+def _dead_anchors(waiting: Iterable[Item], now: str) -> Iterator[Condition]:
+    """Anchors that have taken no submission of some checkpoint for a day."""
+    old = instant_key(now) - timedelta(hours=PENDING_HOURS)
+    by_anchor: dict[str, list[Item]] = {}
+    for item in waiting:
+        if item.task == SUBMIT and instant_key(item.since) < old:
+            by_anchor.setdefault(item.anchor, []).append(item)
+    for anchor, held in by_anchor.items():
+        first = min(held, key=lambda item: instant_key(item.since))
+        sentence = (
+            f"{anchor} has taken no submission of {len(held)} checkpoints for over "
+            f"{PENDING_HOURS} hours: {first.reason or 'it was not tried'}"
+        )
+        yield _condition("dead_anchor", anchor, "warning", first.since, sentence)
 
 
 def _pending_anchors(records: Records, now: str) -> Iterator[Condition]:
