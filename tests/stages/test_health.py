@@ -164,6 +164,16 @@ def test_the_budget_says_since_when_and_how_much() -> None:
     assert "(90 %)" in budget.sentence
 
 
+def test_what_is_spent_under_a_cap_of_zero_is_told() -> None:
+    text = shipped()["blind"].decode().replace('cap = "50.00"', 'cap = "0"')
+    nothing = Declaration.parse(text.encode(), "blind.toml")
+    assert nothing.content["budget"]["cap"] == "0"
+    (over,) = found(*spending(("0", "0"), ("0", "0.01")), declared=nothing)
+    assert (over.id, over.severity, over.since) == ("budget:2026-W02", "critical", at(10, 1))
+    assert over.sentence == "0.01 of 0 USD are spent or reserved in 2026-W02"
+    assert found(*spending(("0", "0")), declared=nothing) == []
+
+
 # ---- seats
 
 

@@ -155,16 +155,19 @@ def _stalled(records: Records, declaration: Declaration, now: str) -> Iterator[C
 
 
 def _budget(records: Records, declaration: Declaration, now: str) -> Iterator[Condition]:
-    """The period of the present time, from its 80 % on; told again once it is used up."""
+    """The period of the present time, from its 80 % on; told again once it is used up.
+
+    A cap of zero is no missing one: whatever is spent under it is over it.
+    """
     ledger = Ledger.begin(declaration.content)
     cap = ledger.cap
-    if not cap:
+    if cap is None:
         return
     period, since, near = ledger.period(now), "", cap * BUDGET_SHARE
     for n, record in records:
         ledger.take(n, record)
         used = ledger.account(period).committed
-        if used < near:
+        if used < near or not used:
             since = ""
         elif not since:
             since = record.at if isinstance(record, Record) else now
@@ -172,10 +175,8 @@ def _budget(records: Records, declaration: Declaration, now: str) -> Iterator[Co
         return
     used = ledger.account(period).committed
     severity = "critical" if used >= cap else "warning"
-    share = used * 100 / cap
-    sentence = (
-        f"{used} of {cap} {ledger.currency} are spent or reserved in {period} ({share:.0f} %)"
-    )
+    share = f" ({used * 100 / cap:.0f} %)" if cap else ""
+    sentence = f"{used} of {cap} {ledger.currency} are spent or reserved in {period}{share}"
     yield _condition("budget", period, severity, since, sentence)
 
 
