@@ -64,8 +64,10 @@ def test_an_anchor_that_refuses_all_is_told_and_counted(tmp_path: Path, hook: Ho
 
 def test_a_tick_that_failed_is_not_pinged(tmp_path: Path, hook: Hook) -> None:
     league = make_league(tmp_path / "league")
-    watch(league, hook, AFTER, went_well=False)
+    watch(league, hook, AFTER, went_well=False, told=3)
     assert hook.seen == []
+    figures = (league.folder / "state" / "metrics.prom").read_text()
+    assert "beforehand_tick_problems 3\n" in figures
 
 
 def test_what_the_public_folder_lacks_is_overdue(tmp_path: Path, hook: Hook) -> None:

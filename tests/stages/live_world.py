@@ -89,6 +89,11 @@ class MadeVenue:
     name: str = "polymarket"
     looked_up: list[str] = field(default_factory=list)
     listed: int = 0
+    # What the listing says of itself, and what a settlement leaves unclear.
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    complete: bool = True
+    doubts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     # By market: bid and ask of its depth where they are not the listing's, and what is raised.
     depths: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     faults: dict[str, BaseException] = field(default_factory=dict)
@@ -102,7 +107,13 @@ class MadeVenue:
         if self.broken:
             raise RemoteError("the venue answered 500", retryable=True)
         open_ = [m for m in self.markets if instant_key(m.closes) > instant_key(self.clock.now())]
-        return Listing(tuple(open_), evidence=self._evidence("listing"))
+        return Listing(
+            tuple(open_),
+            evidence=self._evidence("listing"),
+            problems=self.problems,
+            complete=self.complete,
+            warnings=self.warnings,
+        )
 
     async def depth(self, market: Market) -> Depth:
         held = next(each for each in self.markets if each.id == market.id)
@@ -128,11 +139,12 @@ class MadeVenue:
             raise RemoteError("the venue answered 500", retryable=True)
         state = self.states.get(market_id, "final" if market_id in self.outcomes else "open")
         evidence = self._evidence(f"end-{market_id}")
+        doubts = self.doubts.get(market_id, ())
         if state != "final":
-            return Settlement(market_id, state, f"it is {state}", evidence)
+            return Settlement(market_id, state, f"it is {state}", evidence, problems=doubts)
         now = self.clock.now()
         outcome = self.outcomes[market_id]
-        return Settlement(market_id, state, "made up", evidence, outcome, None, now)
+        return Settlement(market_id, state, "made up", evidence, outcome, None, now, doubts)
 
     async def close(self) -> None:
         return

@@ -73,6 +73,58 @@ def test_a_market_without_a_closing_time_does_not_keep_the_slot_from_opening(
     league.tick_at("2026-01-06T10:00:00Z")
 
 
+def test_what_a_listing_says_of_its_own_faults_is_told(tmp_path: Path) -> None:
+    league = LiveLeague.begin(tmp_path)
+    league.venue.problems = ("page 2: not sorted",)
+    league.venue.warnings = tuple(f"event {n} contradicts itself" for n in range(7))
+    done = league.tick_at(FIRST_SLOT)
+    assert done.calls == 6 and done.opened
+    assert done.problems[0] == f"slot {FIRST_SLOT}: listing, problem: page 2: not sorted"
+    assert [each.partition(": ")[2] for each in done.problems[-2:]] == [
+        "listing, warning: event 4 contradicts itself",
+        "listing: 2 more warnings, in the pool",
+    ]
+
+
+def test_a_slot_is_not_opened_on_half_a_listing_while_it_can_wait(tmp_path: Path) -> None:
+    league = LiveLeague.begin(tmp_path)
+    league.venue.complete, league.venue.problems = False, ("page 3: HTTP 500",)
+    done = league.tick_at(FIRST_SLOT)
+    assert done.opened == [] and done.calls == 0
+    assert f"slot {FIRST_SLOT}: listing, problem: page 3: HTTP 500" in done.problems
+    assert "is read again" in done.problems[-1]
+    assert not of_kind(lines_of(tmp_path / "league"), "run")
+    league.venue.complete, league.venue.problems = True, ()
+    done = league.tick_at("2026-01-05T10:01:00Z")
+    assert done.opened == ["2026-01-05T1000"] and done.problems == []
+    assert league.tick_at("2026-01-05T10:02:00Z").opened == []
+    assert len(of_kind(lines_of(tmp_path / "league"), "run")) == 1
+
+
+def test_half_a_listing_that_stays_so_is_opened_on_while_there_is_time_to_ask(
+    tmp_path: Path,
+) -> None:
+    league = LiveLeague.begin(tmp_path)
+    league.venue.complete = False
+    for minute in (0, 5, 14):
+        assert league.tick_at(f"2026-01-05T10:{minute:02}:00Z").opened == []
+    done = league.tick_at("2026-01-05T10:15:00Z")
+    assert done.opened == ["2026-01-05T1000"] and done.calls == 6
+    assert done.problems == [f"slot {FIRST_SLOT}: the venue's listing is incomplete"]
+    assert done.closed == {"2026-01-05T1000": "complete"}
+
+
+def test_what_a_settlement_leaves_unclear_is_told(tmp_path: Path) -> None:
+    league = LiveLeague.begin(tmp_path)
+    league.tick_at(FIRST_SLOT)
+    league.venue.outcomes["m1"] = "yes"
+    league.venue.doubts = {"m1": ("Gamma says 1/0, the CLOB 0/1",), "m2": ("found nowhere",)}
+    done = league.tick_at("2026-01-05T15:00:00Z")
+    assert done.settled is not None and done.settled.resolved == 1
+    assert "market m1: Gamma says 1/0, the CLOB 0/1" in done.problems
+    assert "market m2: found nowhere" in done.problems
+
+
 def test_L1_no_reply_can_say_that_it_was_never_asked() -> None:
     for status in ("budget", "answered"):
         reply = kept(Reply(status, "0.5"))

@@ -90,7 +90,11 @@ async def _loop(league: LeagueFolder, pen: Pen, situation: Situation, *, publish
         finish(league, pen, situation, done, before=before, publish=publish)
         if pen.store.size != before:
             print_ticked(done)
-        await _sleep(pen.clock, next_due(situation, pen.now()[0], league.path), stop)
+        now = pen.now()[0]
+        due = next_due(situation, now, league.path)
+        failed = pen.store.size == before and bool(done.problems or done.unready)
+        # What could not be done just now is not tried again at once.
+        await _sleep(pen.clock, None if failed and due == now else due, stop)
     out.print("stopped")
 
 
@@ -140,6 +144,7 @@ def finish(
         now,
         public=league.public if publish else None,
         went_well=not done.failed and not done.unready,
+        told=len(done.problems),
     )
     done.problems += watched.problems
 

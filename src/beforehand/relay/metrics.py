@@ -62,8 +62,9 @@ def league_families(
     conditions: Sequence[Condition],
     now: str,
     backlog: Backlog | None = None,
+    problems: int = 0,
 ) -> list[Family]:
-    """What a league's book and health come to, as metrics."""
+    """What a league's book and health come to, as metrics; `problems` is how many a tick told."""
     waits = backlog or Backlog()
     last = records[-1][1] if records else None
     answers: dict[tuple[str, str], int] = {}
@@ -84,6 +85,12 @@ def league_families(
             "When these figures were made.",
             "gauge",
             [({}, _seconds(now))],
+        ),
+        Family(
+            "beforehand_tick_problems",
+            "Problems that the last tick told.",
+            "gauge",
+            [({}, problems)],
         ),
         Family(
             "beforehand_answers_total",

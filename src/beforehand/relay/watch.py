@@ -32,13 +32,15 @@ def keep_watch(
     *,
     public: Path | None = None,
     went_well: bool = True,
+    told: int = 0,
     environ: Mapping[str, str] | None = None,
 ) -> Watched:
     """Judge the league, leave health and metrics for the intake, alert, and ping where all is well.
 
     `folder` is the league's, `public` the folder it is published in, where
     there is one. `went_well` is False after a tick that raised an error: then
-    there is no ping, and whoever waits for it in vain raises the alarm.
+    there is no ping, and whoever waits for it in vain raises the alarm. `told`
+    is how many problems the tick told.
     """
     backlog = Inbox(folder).backlog()
     shown = None
@@ -47,7 +49,7 @@ def keep_watch(
     waiting = Queue(folder / QUEUE_NAME).items
     found = conditions(records, declaration, now, backlog=backlog, is_shown=shown, waiting=waiting)
     write_health(folder, found, now)
-    write_metrics(folder, league_families(records, declaration, found, now, backlog))
+    write_metrics(folder, league_families(records, declaration, found, now, backlog, told))
     problems = [send_alerts(folder, found, league=declaration.name, environ=environ).problem]
     if went_well:
         problems.append(ping_deadman(environ=environ))

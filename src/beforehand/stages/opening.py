@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from beforehand.clock import Clock, instant_key
-from beforehand.errors import BeforehandError, RuleError
+from beforehand.errors import BeforehandError, RemoteError, RuleError
 from beforehand.forecasters.leaks import VENUE_NAME
 from beforehand.forecasters.prompt import price_in_text
 from beforehand.records.codec import decode_json, digest, seal_json
@@ -24,7 +24,7 @@ from beforehand.records.question import Question, question_id
 from beforehand.records.record import BodyRef, Record
 from beforehand.records.run import Roster, Run
 from beforehand.records.snapshot import Quote, Snapshot
-from beforehand.sources.market import Depth, Market, MarketSource
+from beforehand.sources.market import Depth, Listing, Market, MarketSource
 from beforehand.sources.selection import Rules, select
 from beforehand.sources.selection_pool import pool_bytes
 from beforehand.stages.identity import (
@@ -39,15 +39,23 @@ from beforehand.stages.slots import Slot, cohort
 
 ROSTER_FILE = "roster.toml"
 AT_ONCE = 8
+# A listing with pages missing is read again for this share of the grace; the rest is for asking.
+WAIT_SHARE = 4
+MOST_SAID = 5
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What a slot asks: markets with their depth, in order, and the pool they were chosen from."""
+    """What a slot asks: markets with their depth, in order, and the pool they were chosen from.
+
+    `told` is what the listing says of its own faults; `complete` whether all of it was read.
+    """
 
     markets: tuple[tuple[Market, Depth], ...]
     pool: bytes
     raws: tuple[bytes, ...]
+    told: tuple[str, ...] = ()
+    complete: bool = True
 
 
 async def open_slot(
@@ -57,20 +65,35 @@ async def open_slot(
     slot: Slot,
     folder: Path,
     beacon: Mapping[str, Any] | None = None,
+    problems: list[str] | None = None,
 ) -> OpenRun | None:
     """Choose, then seal questions, snapshot, roster and run in one batch; None where begun before.
 
-    RemoteError where the venue cannot be read: nothing is sealed then, and a
-    later tick within the slot's grace tries again. `beacon` stands in the run
-    line, which was therefore made after it.
+    RemoteError where the venue cannot be read, or for a while only in part:
+    nothing is sealed then, and a later tick within the slot's grace tries
+    again. `beacon` stands in the run line, which was therefore made after it.
+    `problems` is given what the listing says of its own faults.
     """
     if situation.handled(slot.run):
         return None
     declaration = situation.declaration
     chosen = await observe(source, declaration, pen.clock)
+    if problems is not None:
+        problems += [f"slot {slot.at}: {said}" for said in chosen.told]
+    if not chosen.complete and _may_wait(slot, pen.now()[0]):
+        raise RemoteError("the listing is incomplete and is read again", retryable=True)
     lineup = lineup_for(pen, situation, slot, folder)
     _seal_opening(pen, situation, slot, chosen, lineup, beacon)
     return situation.runs[slot.run]
+
+
+def _may_wait(slot: Slot, now: str) -> bool:
+    """Whether the slot is young enough to be opened later.
+
+    Not until the end of its grace: the deadline does not wait, and asking needs its time.
+    """
+    begun = instant_key(slot.at)
+    return instant_key(now) < begun + (instant_key(slot.start_by) - begun) / WAIT_SHARE
 
 
 def _seal_opening(
@@ -154,7 +177,23 @@ async def observe(source: MarketSource, declaration: Declaration, clock: Clock) 
     chosen = tuple((each.market, each.depth) for each in selection.chosen if each.depth)
     raws = [each.data for each in listing.evidence]
     raws += [each.data for _, depth in chosen for each in depth.evidence]
-    return Observed(chosen, pool_bytes(listing, selection, rules, now), tuple(dict.fromkeys(raws)))
+    return Observed(
+        chosen,
+        pool_bytes(listing, selection, rules, now),
+        tuple(dict.fromkeys(raws)),
+        _told(listing),
+        listing.complete,
+    )
+
+
+def _told(listing: Listing) -> tuple[str, ...]:
+    """What an operator should hear of a listing, bounded; the pool holds all of it."""
+    told = [] if listing.complete else ["the venue's listing is incomplete"]
+    for word, said in (("problem", listing.problems), ("warning", listing.warnings)):
+        told += [f"listing, {word}: {each}" for each in said[:MOST_SAID]]
+        if len(said) > MOST_SAID:
+            told.append(f"listing: {len(said) - MOST_SAID} more {word}s, in the pool")
+    return tuple(told)
 
 
 def _blind(market: Market, depth: Depth | str) -> Depth | str:

@@ -26,13 +26,17 @@ AT_ONCE = 8
 
 @dataclass
 class Settled:
-    """One pass: how many markets were looked up, what came of them, and what failed."""
+    """One pass: how many markets were looked up, what came of them, and what failed.
+
+    `doubts` is what the venue's word left unclear, by market, whatever came of it.
+    """
 
     looked_up: int = 0
     resolved: int = 0
     corrected: int = 0
     open: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    doubts: dict[str, str] = field(default_factory=dict)
 
 
 def due_markets(situation: Situation, now: str, last: str | None = None) -> list[str]:
@@ -77,7 +81,10 @@ async def settle(
             report.looked_up += 1
             if isinstance(settlement, str):
                 report.failed[market] = settlement
-            elif settlement.state != "final" or settlement.outcome is None:
+                continue
+            if settlement.problems:
+                report.doubts[market] = "; ".join(settlement.problems)
+            if settlement.state != "final" or settlement.outcome is None:
                 report.open[market] = f"{settlement.state}: {settlement.why}"
             else:
                 settlements[market] = settlement

@@ -150,7 +150,7 @@ async def _slots(pen: Pen, situation: Situation, world: World, folder: Path, don
             # Nothing is begun that could not be asked: within its grace it waits.
             world.seat(lineup_for(pen, situation, slot, folder))
             beacon = await _beacon(world, done)
-            run = await open_slot(pen, situation, world.source, slot, folder, beacon)
+            run = await open_slot(pen, situation, world.source, slot, folder, beacon, done.problems)
         except RuleError as error:
             done.unready.append(f"slot {slot.at} waits: {error}")
             continue
@@ -200,6 +200,7 @@ async def _settle_if_due(
         f"market {market} could not be looked up: {why}"
         for market, why in done.settled.failed.items()
     ]
+    done.problems += [f"market {market}: {why}" for market, why in done.settled.doubts.items()]
     mark.parent.mkdir(parents=True, exist_ok=True)
     fresh = mark.with_name(mark.name + ".new")
     fresh.write_text(now + "\n", encoding="ascii")
