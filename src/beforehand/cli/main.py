@@ -23,6 +23,7 @@ from beforehand.cli import (
     publishing,
     rehearsal,
     releasing,
+    reparsing,
     scoring,
     sealing,
     serving,
@@ -60,6 +61,7 @@ app.command("tick", epilog=operating.TICK_EPILOG)(operating.tick_once)
 app.command("run", epilog=operating.RUN_EPILOG)(operating.run_league)
 app.command(epilog=telling.STATUS_EPILOG)(telling.status)
 app.command(epilog=telling.COSTS_EPILOG)(telling.costs)
+app.command("reparse", epilog=reparsing.EPILOG)(reparsing.reparse)
 app.command(epilog=keeping.EXPORT_EPILOG)(keeping.export)
 app.command(epilog=keeping.BACKUP_EPILOG)(keeping.backup)
 app.command(epilog=keeping.RESTORE_EPILOG)(keeping.restore)
