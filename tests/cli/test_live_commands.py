@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from beforehand.cli.rehearsal import START, write_league
 from beforehand.clock import SimulatedClock
 from beforehand.stages.slots import later
 from beforehand.testing.replicas import Replicas
+from tests.forecasters.test_plugin import install
 
 from .conftest import START as COMMAND
 
@@ -134,6 +136,50 @@ def test_out_of_credit_ends_the_run_and_the_league_goes_on(league: tuple[Path, R
     run = beforehand("tick", folder, MADE_KEY=SECRET)
     assert run.returncode == 0
     assert status(folder)["runs"]["ended"] == {"complete": 1, "stopped_budget": 1}
+
+
+SCAFFOLD = """
+from beforehand.forecasters.template import make
+"""
+SCAFFOLD_SEAT = """
+[[models]]
+forecaster = "scaffold"
+via = "plugin"
+plugin = "mine"
+model = "several"
+price_ask = "0"
+"""
+
+
+def test_a_plugin_changed_after_declaring_is_told_and_not_asked(
+    league: tuple[Path, Replicas], tmp_path: Path
+) -> None:
+    folder, _ = league
+    site = tmp_path / "site"
+    site.mkdir()
+    install(site, "made_scaffold", {"mine": "made_scaffold:make"}, SCAFFOLD)
+    file = folder / "declaration.toml"
+    text = file.read_text().replace("seats = 3", "seats = 4")
+    file.write_text(text.replace("\n[[models]]", SCAFFOLD_SEAT + "\n[[models]]", 1))
+    path = {"MADE_KEY": SECRET, "PYTHONPATH": os.pathsep.join(filter(None, [str(site), *sys.path]))}
+    run = beforehand("declare", folder, **path)
+    assert run.returncode == 0, run.stdout + run.stderr
+    step(folder, SLOT)
+    run = beforehand("tick", folder, "--no-publish", "--json", **path)
+    assert run.returncode == 0 and json.loads(run.stdout)["problems"] == [], run.stdout
+    record = next(site.glob("*/RECORD"))
+    record.write_text(record.read_text() + "more.py,sha256=y,2\n")
+    step(folder, later(SLOT, hours=12))
+    run = beforehand("tick", folder, "--no-publish", "--json", **path)
+    (told,) = json.loads(run.stdout)["problems"]
+    assert told.startswith("scaffold: the plugin 'mine' is made_scaffold 1.2")
+    attempts = [
+        line["status"]
+        for line in map(json.loads, (folder / "league" / "book.jsonl").read_text().splitlines())
+        if line["kind"] == "answer" and line["forecaster"] == "scaffold"
+    ]
+    assert attempts == ["answered"] * 12 + ["model_mismatch"] * 12
+    assert status(folder)["runs"]["ended"] == {"complete": 2}
 
 
 def test_run_sleeps_until_it_is_told_to_stop(league: tuple[Path, Replicas]) -> None:

@@ -21,6 +21,7 @@ from beforehand.forecasters.connections import Connections
 from beforehand.forecasters.forecaster import BlindQuestion, Reply
 from beforehand.forecasters.function import FunctionForecaster
 from beforehand.forecasters.plugin import GROUP, find_plugin, load_forecaster, sealed_plugins
+from beforehand.forecasters.sealed import ChangedPlugin, seated_plugin
 from beforehand.records.league import League
 from beforehand.records.lineup import MODEL_TABLE
 from beforehand.testing.forecaster_contract import check_forecaster, check_reply
@@ -134,6 +135,43 @@ def test_plugin_of_two_packages_or_without_a_record(installed: Path) -> None:
         find_plugin("mine")
     with pytest.raises(RuleError, match="RECORD"):
         find_plugin("bare")
+
+
+def test_plugin_that_is_not_the_declared_one_is_told_and_runs_none_of_its_code(
+    installed: Path,
+) -> None:
+    told: list[str] = []
+    sealed = sealed_plugins([table()])
+    made = seated_plugin(table(), sealed, told.append)
+    assert not isinstance(made, ChangedPlugin) and told == []
+    record = next(installed.glob("*/RECORD"))
+    record.write_text(record.read_text() + "more.py,sha256=y,2\n")
+    made = seated_plugin(table(), sealed, told.append)
+    reply = ran(made)
+    assert (made.name, reply.status, reply.detail) == (
+        "my-scaffold",
+        "model_mismatch",
+        "plugin_changed",
+    )
+    assert reply.cost == made.request(QUESTION).reserved == 0
+    assert len(told) == 1 and "my-scaffold" in told[0] and sealed[0]["sha256"][:12] in told[0]
+    check_forecaster(lambda: seated_plugin(table(), sealed, told.append))
+    version = [{**sealed_plugins([table()])[0], "version": "1.1"}]
+    assert isinstance(seated_plugin(table(), version, told.append), ChangedPlugin)
+    package = [{**version[0], "name": "another:mine"}]
+    assert isinstance(seated_plugin(table(), package, told.append), ChangedPlugin)
+    assert "another 1.1" in told[-1]
+
+
+def test_plugin_that_was_never_sealed_or_is_ours_is_told_and_asked(installed: Path) -> None:
+    told: list[str] = []
+    assert seated_plugin(table(), None, told.append).name == "my-scaffold" and told == []
+    made = seated_plugin(table(), (), told.append)
+    assert not isinstance(made, ChangedPlugin) and "was not sealed" in told[0]
+    ours = table("command", options=["true"])
+    older = [{**sealed_plugins([ours])[0], "version": "0.0.1"}]
+    made = seated_plugin(ours, older, told.append)
+    assert isinstance(made, CommandForecaster) and "beforehand 0.0.1" in told[1]
 
 
 def test_plugin_template_keeps_the_contract() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from beforehand.forecasters.forecaster import Reply
+from beforehand.forecasters.sealed import ChangedPlugin
 from beforehand.sources.market import Listing
 from beforehand.stages.opening import ROSTER_FILE
 from beforehand.stages.replies import kept
@@ -123,6 +124,19 @@ def test_what_a_settlement_leaves_unclear_is_told(tmp_path: Path) -> None:
     assert done.settled is not None and done.settled.resolved == 1
     assert "market m1: Gamma says 1/0, the CLOB 0/1" in done.problems
     assert "market m2: found nowhere" in done.problems
+
+
+def test_a_plugin_that_changed_answers_nothing_and_the_others_go_on(tmp_path: Path) -> None:
+    league = LiveLeague.begin(tmp_path)
+    league.models["model-c"] = ChangedPlugin("model-c")  # type: ignore[assignment]
+    done = league.tick_at(FIRST_SLOT)
+    assert done.closed == {"2026-01-05T1000": "complete"}
+    ended = of_kind(lines_of(tmp_path / "league"), "answer", forecaster="model-c")
+    assert [(each["status"], each["detail"]) for each in ended] == [
+        ("model_mismatch", "plugin_changed")
+    ] * 2
+    answered = of_kind(lines_of(tmp_path / "league"), "answer", status="answered")
+    assert {each["forecaster"] for each in answered} == {"model-a", "model-b"}
 
 
 def test_L1_no_reply_can_say_that_it_was_never_asked() -> None:

@@ -20,6 +20,7 @@ from beforehand.cli.world import open_world
 from beforehand.clock import Clock, instant_key
 from beforehand.errors import BeforehandError, ConflictError
 from beforehand.records.codec import decode_json
+from beforehand.records.league import League
 from beforehand.relay.watch import keep_watch
 from beforehand.stages.anchoring import seal_proofs, stamp_checkpoint
 from beforehand.stages.pen import Pen
@@ -112,7 +113,9 @@ async def _sleep(clock: Clock, due: str | None, stop: asyncio.Event) -> None:
 
 async def step(league: LeagueFolder, pen: Pen, situation: Situation, bars: Any) -> Ticked:
     """One tick, with the world opened for it and given back."""
-    async with open_world(league, situation.declaration, pen.clock, bars) as world:
+    first = pen.records()[0][1]
+    plugins = first.plugins if isinstance(first, League) else ()
+    async with open_world(league, situation.declaration, pen.clock, bars, plugins) as world:
         return await tick(pen, situation, world, league.path)
 
 

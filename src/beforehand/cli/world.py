@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,7 +13,7 @@ from beforehand.clock import Clock
 from beforehand.errors import RuleError
 from beforehand.forecasters.connections import Connections
 from beforehand.forecasters.forecaster import Forecaster
-from beforehand.forecasters.plugin import load_forecaster
+from beforehand.forecasters.sealed import seated_plugin
 from beforehand.forecasters.search import HttpSearch, SearchTool
 from beforehand.forecasters.searching import chat_forecaster
 from beforehand.records.declaration import Declaration
@@ -34,16 +34,24 @@ async def open_world(
     declaration: Declaration,
     clock: Clock,
     progress: Callable[[str, int, int], None] | None = None,
+    plugins: Sequence[Mapping[str, Any]] | None = None,
 ) -> AsyncIterator[World]:
-    """The world of a league for as long as the block runs."""
+    """The world of a league for as long as the block runs.
+
+    `plugins` are those of the league's first line, which what is installed is compared with.
+    """
     source = venue_of(folder, declaration, clock)
     connections = Connections()
     asking: Mapping[str, Any] = folder.settings.get("asking", {})
     backoff = asking.get("backoff_milliseconds", DEFAULT_BACKOFF_MILLISECONDS) / 1000
 
+    told: list[str] = []
+
     def seat(lineup: Lineup) -> Mapping[str, Forecaster]:
         tool = search_tool(lineup, declaration, connections, clock)
-        return forecasters_of(lineup, declaration, connections, tool=tool)
+        return forecasters_of(
+            lineup, declaration, connections, tool=tool, plugins=plugins, tell=told.append
+        )
 
     try:
         yield World(
@@ -53,6 +61,7 @@ async def open_world(
             progress=progress,
             beacon=beacon_of(folder, declaration),
             inbox=lambda pen: drain_inbox(pen, folder.path).sealed,
+            told=told,
         )
     finally:
         await connections.close()
@@ -91,17 +100,20 @@ def forecasters_of(
     *,
     keys: Callable[[Mapping[str, Any]], str | None] | None = None,
     tool: SearchTool | None = None,
+    plugins: Sequence[Mapping[str, Any]] | None = None,
+    tell: Callable[[str], None] = lambda said: None,
 ) -> dict[str, Forecaster]:
     """A forecaster for every model of a lineup; RuleError where a declared key is not set.
 
     `keys` gives a model's key, from the environment where it is left out;
     `tool` is what models search with that declare `search = "tool"`.
+    `plugins` were sealed, and `tell` is told where one is another now.
     """
     rules = declaration.content["answers"]
     made: dict[str, Forecaster] = {}
     for model in lineup.models:
         if model["via"] == "plugin":
-            made[model["forecaster"]] = load_forecaster(model)
+            made[model["forecaster"]] = seated_plugin(model, plugins, tell)
             continue
         made[model["forecaster"]] = chat_forecaster(
             model,

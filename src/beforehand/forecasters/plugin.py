@@ -32,7 +32,7 @@ GROUP = "beforehand.forecaster"
 Factory = Callable[[Mapping[str, Any]], Forecaster]
 
 # Those that this package brings itself.
-_OWN: Mapping[str, Factory] = {"command": CommandForecaster.of}
+OWN: Mapping[str, Factory] = {"command": CommandForecaster.of}
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Plugin:
 
 def find_plugin(name: str) -> Plugin:
     """The plugin of a name, loaded; RuleError where none, several or a broken one has it."""
-    if name in _OWN:
-        return _plugin(name, _OWN[name], _own_distribution())
+    if name in OWN:
+        return _plugin(name, OWN[name], _own_distribution())
     found = [point for point in entry_points(group=GROUP) if point.name == name]
     if len(found) != 1:
-        known = sorted({*_OWN, *(point.name for point in entry_points(group=GROUP))})
+        known = sorted({*OWN, *(point.name for point in entry_points(group=GROUP))})
         several = f"{len(found)} packages bring it" if found else "no installed package brings it"
         raise RuleError(f"the plugin {name!r}: {several}; there are {', '.join(known)}")
     return _plugin(name, _factory(found[0]), found[0].dist)

@@ -31,7 +31,10 @@ SETTLED_NAME = "state/settled"
 
 @dataclass
 class World:
-    """What a league reaches outside its book. `seat` makes the forecasters of a lineup."""
+    """What a league reaches outside its book. `seat` makes the forecasters of a lineup.
+
+    `told` gathers what an operator should hear of them.
+    """
 
     source: MarketSource
     seat: Callable[[Lineup], Mapping[str, Forecaster]]
@@ -40,6 +43,7 @@ class World:
     inbox: Callable[[Pen], int] | None = None
     beacon: Callable[[], dict[str, Any]] | None = None
     timeouts: Mapping[str, int] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -87,6 +91,7 @@ async def tick(pen: Pen, situation: Situation, world: World, folder: Path) -> Ti
             await _carry_on(pen, situation, world, run, done)
         await _slots(pen, situation, world, folder, done)
     await _settle_if_due(pen, situation, world, folder, done)
+    done.problems += dict.fromkeys(world.told)
     return done
 
 
