@@ -50,3 +50,30 @@ def test_a_path_and_a_number_of_times_narrow_a_fault() -> None:
     assert faults.met == {"half": 2}
     faults.replace([])
     assert not faults.hitting("/book")
+
+
+SPOILED = "error500:rate=0.3;half:rate=0.3;rate429:rate=0.3;garbage:rate=0.3"
+
+
+def tries(faults: Faults, request: str, moment: int, number: int) -> list[set[str]]:
+    return [
+        {fault.kind for fault in faults.hitting(request, moment=moment)} for _ in range(number)
+    ]
+
+
+def test_at_one_moment_a_client_that_was_killed_comes_to_the_same_end() -> None:
+    """Whatever was asked before at that moment: what is tried again passes, the rest stands."""
+    requests = [f"/book?{number}" for number in range(60)]
+    whole, killed = (Faults(1, parse_faults(SPOILED)) for _ in range(2))
+    for number, request in enumerate(requests):
+        met = tries(whole, request, 7, 4)
+        tries(killed, request, 7, number % 4)  # by the process that died
+        assert tries(killed, request, 7, 4)[-1] == met[-1]
+        assert met[-1] <= {"garbage"} and all(met[-1] <= each for each in met)
+    assert {"error500", "half", "rate429", "garbage"} == set(whole.met)
+
+
+def test_no_request_is_hopeless_for_ever() -> None:
+    faults = Faults(1, parse_faults("garbage:rate=0.5"))
+    met = [bool(faults.hitting("/book", moment=moment)) for moment in range(100)]
+    assert 30 < sum(met) < 70

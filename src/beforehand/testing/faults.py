@@ -2,8 +2,12 @@
 
 As text, for a command line: `error500:rate=0.02,path=/book;slow:seconds=0.3`.
 As JSON, for the control endpoint: `[{"kind": "slow", "seconds": 0.3}]`.
-Whether a request is hit depends on the seed, the fault and how often that very
-request was made before, so the same run of requests meets the same faults.
+Where simulated time is known, whether a request is hit depends on the seed, the
+fault, the request and the moment: whoever asks again at that moment, after a
+crash or not, comes to the same end. Of what a client tries again (PASSING) at
+most MOST_PASSING tries are hit, so that a patient client always gets through;
+anything else stands for the whole moment. Without a known moment it depends on
+how often that very request was made before.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from beforehand.errors import FormatError
-from beforehand.testing.chance import uniform
+from beforehand.testing.chance import integer, uniform
 
 # Each kind with the options it takes beside rate, path and times.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -37,6 +41,9 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     # of a model's answers
     "behaviour": ("name", "model"),
 }
+# What a client tries again at once, and how many tries of one request at one moment are hit.
+PASSING = ("error500", "rate429", "half", "stall")
+MOST_PASSING = 2
 _NEEDED = {"drift": ("field",), "overturn": ("market",), "behaviour": ("name",)}
 _COMMON = ("kind", "rate", "path", "times")
 _NUMBERS = ("rate", "times", "seconds", "bytes", "per_second", "burst", "hours", "status")
@@ -128,31 +135,46 @@ class Faults:
     def replace(self, given: Iterable[Fault]) -> None:
         """Put other faults in force, as if nothing had been asked before."""
         self.all = tuple(given)
-        self._asked: Counter[tuple[int, str]] = Counter()
+        self._asked: Counter[tuple[int, str, int | None]] = Counter()
         self._hits: Counter[int] = Counter()
 
     def of_kind(self, *kinds: str) -> list[Fault]:
         """Those of some kinds, for parts that are hit otherwise than by request."""
         return [fault for fault in self.all if fault.kind in kinds]
 
-    def hitting(self, request: str, *, skip: tuple[str, ...] = ()) -> list[Fault]:
-        """The faults that hit this request (its path and query, or another name for it)."""
+    def hitting(
+        self, request: str, *, skip: tuple[str, ...] = (), moment: int | None = None
+    ) -> list[Fault]:
+        """The faults that hit this request (its path and query, or another name for it).
+
+        `moment` is the simulated second in which it is made, None where that is not known.
+        """
         return [
             fault
             for number, fault in enumerate(self.all)
-            if fault.kind not in skip and fault.path in request and self._hits_now(number, request)
+            if fault.kind not in skip
+            and fault.path in request
+            and self._hits_now(number, request, moment)
         ]
 
-    def _hits_now(self, number: int, request: str) -> bool:
+    def _hits_now(self, number: int, request: str, moment: int | None) -> bool:
         fault = self.all[number]
-        key = (number, request)
+        key = (number, request, moment)
         self._asked[key] += 1
         if fault.times is not None and self._hits[number] >= fault.times:
             return False
-        hit = fault.rate >= 1 or (
-            uniform(self._seed, "fault", number, request, self._asked[key]) < fault.rate
-        )
-        if hit:
+        if fault.rate >= 1 or self._drawn(number, request, moment, self._asked[key]):
             self._hits[number] += 1
             self.met[fault.kind] += 1
-        return hit
+            return True
+        return False
+
+    def _drawn(self, number: int, request: str, moment: int | None, asked: int) -> bool:
+        """Whether chance hits a request that is made for the `asked`-th time at its moment."""
+        fault = self.all[number]
+        if moment is None:
+            return uniform(self._seed, "fault", number, request, asked) < fault.rate
+        name = (self._seed, "fault", number, request, "at", moment)
+        if uniform(*name) >= fault.rate:
+            return False
+        return fault.kind not in PASSING or asked <= integer(1, MOST_PASSING, *name, "tries")

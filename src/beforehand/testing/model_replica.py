@@ -88,8 +88,13 @@ class ModelReplica(Replica):
         return {**super().stats(), **self.purse.stats()}
 
     def control(self, given: dict[str, Any]) -> None:
-        """Take faults, a credit (decimal text, or null for no end of it), or a delay."""
+        """Take faults, a credit (decimal text, or null for no end of it), or a delay.
+
+        `forget` begins a new account, in which nothing was ever asked.
+        """
         given = dict(given)
+        if given.pop("forget", False):
+            self.purse.forget()
         if "credit" in given:
             amount = given.pop("credit")
             self.purse.credit = None if amount is None else Decimal(str(amount))

@@ -20,6 +20,11 @@ class Moment:
         self._seen: tuple[int, int, int] | None = None
         self._now = 0
 
+    @property
+    def simulated(self) -> bool:
+        """Whether it is a clock's file that gives the time."""
+        return self._clock is not None
+
     def now(self) -> int:
         """The present second."""
         if self._path is None or self._clock is None:

@@ -42,6 +42,14 @@ class Purse:
             # Line buffered and never synced: it tells a test what came, not a court.
             self._log = log.open("a", buffering=1, encoding="ascii")
 
+    def forget(self) -> None:
+        """Begin anew, as if nothing had ever been asked; the log is emptied."""
+        self.charged = self.undelivered = Decimal(0)
+        for held in (self._by_model, self._statuses, self._behaviours, self._bodies):
+            held.clear()
+        if self._log is not None:
+            self._log.truncate(0)
+
     def _go_on(self, log: Path) -> None:
         """Count what an earlier run wrote; a last line that was cut off is cut away."""
         if not log.exists():

@@ -103,6 +103,10 @@ class Replica:
         """
         raise NotImplementedError
 
+    def moment(self) -> int | None:
+        """The simulated second by which faults are drawn; None where they go by requests."""
+        return None
+
     def problem(self, message: str, status: int) -> bytes:
         """The body of an error, in the far side's own form."""
         return dumped({"error": message})
@@ -140,7 +144,7 @@ class Replica:
         endpoint = self.endpoint(call)
         self.counts[endpoint] += 1
         wait = self._limited_for(endpoint)
-        hit = self.faults.hitting(call.name, skip=NOT_ON_THE_WIRE) if self.faults.all else []
+        hit = self._hit(call) if self.faults.all else []
         if wait is not None:
             hit = [Fault("rate429", options={"seconds": wait})]
         if hit:
@@ -155,6 +159,9 @@ class Replica:
         finally:
             self.ended(answer, delivered)
         return response
+
+    def _hit(self, call: Call) -> list[Fault]:
+        return self.faults.hitting(call.name, skip=NOT_ON_THE_WIRE, moment=self.moment())
 
     def _controlled(self, call: Call) -> web.Response:
         if call.path == "/_control/stats" and call.method == "GET":

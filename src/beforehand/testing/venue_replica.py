@@ -101,6 +101,10 @@ class VenueReplica(Replica):
             return self._kalshi.respond(call, parts, now)
         return answer_of({"error": "not found"}, 404)
 
+    def moment(self) -> int | None:
+        """Where the venue lives in simulated time, the moment its clock shows."""
+        return self._moment.now() if self._moment.simulated else None
+
     def tell_truth(self, now: int) -> None:
         """Write the truth for the models where the clock has moved since it was written."""
         if now != self._told:
