@@ -56,9 +56,7 @@ SPOILED = "error500:rate=0.3;half:rate=0.3;rate429:rate=0.3;garbage:rate=0.3"
 
 
 def tries(faults: Faults, request: str, moment: int, number: int) -> list[set[str]]:
-    return [
-        {fault.kind for fault in faults.hitting(request, moment=moment)} for _ in range(number)
-    ]
+    return [{fault.kind for fault in faults.hitting(request, moment=moment)} for _ in range(number)]
 
 
 def test_at_one_moment_a_client_that_was_killed_comes_to_the_same_end() -> None:

@@ -1,198 +1,411 @@
-"""`beforehand bench faults`: a live league killed at random points ends as the undisturbed one."""
+"""`beforehand bench faults`: a live league killed at random points ends as the undisturbed one.
+
+A league is played by a process of its own, forked from this one, which has
+everything imported: SIGKILL ends it as it ends any process, and every moment
+at which it can be killed is one of the league's and none of the interpreter's
+start. The replicas are started once and begin anew for every league.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from types import FrameType, TracebackType
+from typing import Annotated, NoReturn, Self
 
 import typer
 
-from beforehand.book.bodies import open_sealed
-from beforehand.book.reader import BookReader
-from beforehand.cli.league_folder import LeagueFolder
-from beforehand.cli.rehearsal import START, open_declared, play, write_league
-from beforehand.cli.screen import errors_named, out, progress_bars
-from beforehand.cli.telling import read_situation
-from beforehand.clock import SimulatedClock
-from beforehand.errors import IntegrityError
+from beforehand.cli.bench_endings import Ending, ending_of
+from beforehand.cli.league_folder import DECLARATION_NAME, LeagueFolder
+from beforehand.cli.rehearsal import (
+    START,
+    faults_of_a_venue,
+    open_declared,
+    play,
+    rehearsal_declaration,
+    write_league,
+)
+from beforehand.cli.screen import err, errors_named, out
+from beforehand.clock import SimulatedClock, instant_key
+from beforehand.errors import IntegrityError, RuleError
 from beforehand.forecasters.connections import Connections
-from beforehand.records.codec import decode_json
+from beforehand.sources.http import HttpRules
+from beforehand.sources.venues import open_source
 from beforehand.stages.slots import later
 from beforehand.stages.status import money
+from beforehand.testing.faults import Fault
 from beforehand.testing.replicas import Replicas
 
 EPILOG = (
     "Example: beforehand bench faults --kills 200. Exit codes: 0 every ending is the undisturbed "
-    "one, 1 one differs."
+    "one, 1 one differs or fewer kills landed, 130 interrupted: what was found until then is "
+    "printed."
 )
 # One day has two slots.
 END = later(START, hours=23)
 MODELS = 3
 PATIENCE_SECONDS = 60.0
-Ending = dict[str, str]
+TOLD_SECONDS = 5.0
+# A reply takes a moment, so that kills find calls in flight.
+REPLIES = ("--no-limits", "--reply-seconds", "0.02", "--reply-spread", "0.5")
+# A venue that fails is asked again soon: the policy is the real one, its waits are not.
+SOON = HttpRules(rate=10_000, burst=10_000, backoff_seconds=0.01, retry_after_most=0.05)
+SHIPPED_CAP = Decimal("50.00")
+MOST_KILLS = 2  # of one league
+BOUND_EVERY = 4  # league in so many has a cap that stops it
+MOST_BACK_SECONDS = 180
+GOAL_SECONDS = 2.0
+INTERRUPTED = 130
 
 
 @dataclass
 class Faulted:
-    """What the kills came to. `different` names the endings that are not the undisturbed one."""
+    """What the kills came to. `different` names the endings that are not the undisturbed one.
 
-    undisturbed_s: float
+    `kills` landed, `missed` came when the league was over. Money is decimal
+    text; `most_*` the most ever committed under the cap beside it.
+    """
+
+    wanted: int
+    undisturbed_s: float = 0.0
+    undisturbed_with_start_s: float = 0.0
+    goal_s: float = GOAL_SECONDS
+    leagues: int = 0
     kills: int = 0
-    restarts: int = 0
+    missed: int = 0
+    clock_steps: int = 0
+    asks: int = 0
+    served_calls: int = 0
+    unserved_asks: int = 0
     resumed: int = 0
     repeated_calls: int = 0
+    cap: str = ""
+    most_committed: str = "0.00"
+    bound_leagues: int = 0
+    bound_cap: str = ""
+    bound_most_committed: str = "0.00"
+    wall_s: float = 0.0
+    interrupted: bool = False
     different: list[str] = field(default_factory=list)
 
 
 def bench_faults(
-    kills: Annotated[int, typer.Option(min=1, max=10_000, help="How many leagues to kill.")] = 200,
+    kills: Annotated[int, typer.Option(min=1, max=10_000, help="How many kills must land.")] = 200,
     seed: Annotated[int, typer.Option(help="The moments follow from it.")] = 1,
     faults: Annotated[
         str, typer.Option(help='Faults of the venue too, as "error500:rate=0.2;half:rate=0.05".')
     ] = "",
+    clock_back: Annotated[
+        bool, typer.Option("--clock-back", help="The clock steps back with every kill.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Play two slots with three models, kill -9 at a random moment, go on, and compare the end.
 
     Compared are the counted answers of every forecaster on every question.
-    Lost asks must be ended in the book, nothing may stand half written, and
-    the budget may not be passed.
+    Nothing may be lost: every call that a model received has its ask line,
+    and every ask its end. The cap is as tight as two kills allow, and may be
+    passed after no line; one league in four has half the money and must stop.
     """
-    with (
-        errors_named(),
-        tempfile.TemporaryDirectory(prefix="beforehand-bench-") as made,
-        progress_bars() as bars,
-    ):
-        Connections()  # says at once what is not installed
-        result = run_faults(Path(made), kills, seed, faults, bars)
+    with errors_named():
+        given = faults_of_a_venue(faults)
+        result = Faulted(kills)
+        with tempfile.TemporaryDirectory(prefix="beforehand-bench-") as made, _stoppable():
+            try:
+                with Ground(Path(made), given, clock_back) as ground:
+                    run_faults(ground, random.Random(seed), result)  # noqa: S311 - of a bench
+            except KeyboardInterrupt:
+                result.interrupted = True
+    _tell(result, as_json)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(1 if result.different or result.kills < kills else 0)
+
+
+def _tell(result: Faulted, as_json: bool) -> None:
     if as_json:
         out.print_json(json.dumps(result.__dict__))
-    else:
-        out.print(
-            f"undisturbed: {result.undisturbed_s:.2f} s. {result.kills} leagues killed, "
-            f"{result.restarts} restarts, {result.resumed} asks resumed and said so, "
-            f"{len(result.different)} endings differ",
-            soft_wrap=True,
-        )
-        for said in result.different[:10]:
-            out.print(f"DIFFERENT {said}", markup=False, soft_wrap=True)
-    raise typer.Exit(1 if result.different else 0)
+        return
+    met = "met" if result.undisturbed_s < GOAL_SECONDS else "not met"
+    for said in (
+        f"undisturbed: {result.undisturbed_s:.2f} s, {result.undisturbed_with_start_s:.2f} s with "
+        f"the interpreter's start; goal under {GOAL_SECONDS:g} s: {met}",
+        f"{result.kills} of {result.wanted} kills landed in {result.leagues} leagues, "
+        f"{result.missed} came too late; the clock stepped back {result.clock_steps} times",
+        f"{result.asks} asks, {result.served_calls} received by the models, {result.resumed} "
+        f"resumed after a kill and say so, {result.repeated_calls} repeated in all",
+        f"at most {result.most_committed} committed under a cap of {result.cap}; in "
+        f"{result.bound_leagues} leagues {result.bound_most_committed} under {result.bound_cap}",
+        f"{len(result.different)} endings differ; {result.wall_s:.0f} s"
+        + (" (interrupted)" if result.interrupted else ""),
+    ):
+        out.print(said, soft_wrap=True)
+    for said in result.different[:10]:
+        out.print(f"DIFFERENT {said}", markup=False, soft_wrap=True)
 
 
-def run_faults(folder: Path, kills: int, seed: int, faults: str, progress: Any) -> Faulted:
-    """Kill `kills` leagues, each once or more, at moments drawn over the undisturbed run's time."""
-    chance = random.Random(seed)  # noqa: S311 - moments of a bench
-    whole = folder / "undisturbed"
-    begun = time.monotonic()
-    wanted = _whole(whole, faults)
-    result = Faulted(round(time.monotonic() - begun, 3))
-    for number in range(kills):
-        progress("leagues killed", number, kills)
-        league = folder / f"killed-{number}"
-        _killed(league, chance, result, faults)
-        ending = _ending(league, result)
-        if ending != wanted:
-            odd = sorted(set(ending.items()) ^ set(wanted.items()))
-            result.different.append(f"league {number}: {odd[:4]}")
-    return result
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C does."""
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
-def _whole(folder: Path, faults: str) -> Ending:
-    """The undisturbed run and its ending."""
-    with _replicas(folder, faults) as replicas:
-        _begin(folder, replicas)
-        if _child(folder).wait(PATIENCE_SECONDS):
-            raise IntegrityError(f"the undisturbed league in {folder} did not end well")
-    return _ending(folder, Faulted(0))
+# ---- where leagues are played
 
 
-def _killed(folder: Path, chance: random.Random, result: Faulted, faults: str) -> None:
-    """Play, kill at a random moment, play again; killed twice in a third of the leagues."""
-    times = 2 if chance.random() < 1 / 3 else 1
-    with _replicas(folder, faults) as replicas:
-        _begin(folder, replicas)
-        for _ in range(times):
-            child = _child(folder)
-            try:
-                child.wait(chance.uniform(0.0, result.undisturbed_s))
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
-                result.kills += 1
-            result.restarts += 1
-        if _child(folder).wait(PATIENCE_SECONDS):
-            raise IntegrityError(f"the league in {folder} did not go on after it was killed")
+class Ground:
+    """One place on which one league after another is played; a context manager."""
 
-
-def _replicas(folder: Path, faults: str) -> Replicas:
-    folder.mkdir(parents=True, exist_ok=True)
-    SimulatedClock(folder / "clock", START)
-    venue = ("--no-limits", *(("--faults", faults) if faults else ()))
-    return Replicas(
-        folder / "replicas",
-        clock=folder / "clock",
-        seed=1,
-        venue_options=venue,
-        model_options=("--no-limits",),
-    )
-
-
-def _begin(folder: Path, replicas: Replicas) -> None:
-    write_league(folder, MODELS, replicas)
-
-
-def _child(folder: Path) -> subprocess.Popen[bytes]:
-    """A process that plays the league in `folder` to its end."""
-    with (folder / "child.log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "beforehand.cli.bench_faults", str(folder)],
-            stdout=log,
-            stderr=log,
+    def __init__(self, folder: Path, faults: tuple[Fault, ...], clock_back: bool) -> None:
+        if not hasattr(os, "fork"):
+            raise RuleError("killing a league needs a system that forks: Linux or macOS")
+        self.league, self.clock_back = folder / "league", clock_back
+        self._log = folder / "child.log"
+        self._faults = [_content(fault) for fault in faults]
+        self._pid = 0
+        self._wipe()
+        # Where time may turn back, what a model says may not depend on the moment it is asked.
+        told = ("--truth", str(folder / "nothing.json")) if clock_back else ()
+        self.replicas = Replicas(
+            folder / "replicas",
+            clock=self.league / "clock",
+            venue_options=("--no-limits",),
+            model_options=(*REPLIES, *told),
         )
 
+    def __enter__(self) -> Self:
+        Connections()  # says at once what is not installed
+        self.replicas.start()
+        return self
 
-def _ending(folder: Path, result: Faulted) -> Ending:
-    """Every counted answer by run, question and forecaster; what must hold of any ending holds."""
-    league = LeagueFolder.at(folder)
-    situation = read_situation(league)
-    reader = BookReader(league.book)
-    ending: Ending = {}
-    for run in situation.runs.values():
-        if run.close is None or any(run.open_attempts()):
-            raise IntegrityError(f"{folder}: run {run.run.run} was left open")
-        for (question, name), held in run.attempts.items():
-            result.resumed += sum(one.ask.why == "resumed" for one in held)
-            result.repeated_calls += len(held) - 1
-            if any(one.ask.again is None for one in held[1:]):
-                raise IntegrityError(f"{folder}: a call was repeated and its ask does not say so")
-            said = "missing"
-            for one in held:
-                if one.valid and one.answer is not None:
-                    body = next(b for b in one.answer.bodies if b.role == "answer")
-                    opened = open_sealed(reader.read_body(body.sha256)).content
-                    said = str(decode_json(opened)["cells"][0]["p"])
-            ending[f"{run.run.run} {question[:14]} {name}"] = said
-    total, cap = situation.ledger.total(), situation.ledger.cap
-    if cap is not None and total.committed > cap:
-        raise IntegrityError(f"{folder}: {money(total.committed)} is over the cap")
-    return ending
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._pid:
+            self.kill()
+        self.replicas.stop()
+
+    def _wipe(self) -> None:
+        shutil.rmtree(self.league, ignore_errors=True)
+        self.league.mkdir(parents=True)
+        SimulatedClock(self.league / "clock", START)
+
+    def begin(self, cap: Decimal) -> None:
+        """A fresh league, before replicas that were never asked anything."""
+        self._wipe()
+        text = rehearsal_declaration(MODELS, self.replicas.models)
+        text = text.replace(f'cap = "{SHIPPED_CAP}"', f'cap = "{money(cap)}"')
+        (self.league / DECLARATION_NAME).write_text(text, encoding="utf-8")
+        write_league(self.league, MODELS, self.replicas)
+        self.replicas.venue.control(faults=self._faults)
+        self.replicas.model.control(forget=True)
+
+    def fork(self) -> None:
+        """Let a process of its own play the league from where it is."""
+        self._pid = os.fork()
+        if self._pid == 0:
+            _played_by_child(self.league, self._log)
+
+    def kill(self) -> bool:
+        """End the process with SIGKILL; whether that came before its own end."""
+        os.kill(self._pid, signal.SIGKILL)
+        return self._ended(os.waitpid(self._pid, 0)[1])
+
+    def wait(self) -> None:
+        """Wait for the process's own end; IntegrityError where it takes too long."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < until:
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+            if pid:
+                self._ended(status)
+                return
+            time.sleep(0.002)
+        self.kill()
+        raise IntegrityError(f"the league did not end within {PATIENCE_SECONDS:g} s")
+
+    def _ended(self, status: int) -> bool:
+        self._pid = 0
+        if os.WIFSIGNALED(status):
+            return True
+        if os.waitstatus_to_exitcode(status):
+            told = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
+            raise IntegrityError(f"a league's process ended badly: {' | '.join(told[-2:])}")
+        return False
+
+    def step_back(self, seconds: int) -> None:
+        """Set the clock back, as a machine may find it after a crash."""
+        clock = self.league / "clock"
+        back = later(SimulatedClock(clock).now(), seconds=-seconds)
+        clock.write_text(max(back, START, key=instant_key) + "\n", encoding="ascii")
+
+    def ending(self) -> Ending:
+        """How the league ended."""
+        return ending_of(self.league, self.replicas.folder / "model_requests.jsonl")
+
+
+def _content(fault: Fault) -> dict[str, object]:
+    times = {} if fault.times is None else {"times": fault.times}
+    common = {"kind": fault.kind, "rate": fault.rate, "path": fault.path}
+    return {**common, **times, **fault.options}
+
+
+def _played_by_child(folder: Path, log: Path) -> NoReturn:
+    """The life of a forked process: it never comes back into the bench."""
+    code = 3
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        told = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(told, 1)
+        os.dup2(told, 2)
+        child(folder)
+        code = 0
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+    finally:
+        os._exit(code)
 
 
 def child(folder: Path) -> None:
     """Play the league in `folder` from where it is to the end."""
     league = LeagueFolder.at(folder)
     pen, situation = open_declared(league)
+    urls = {name: league.settings["venue"][name] for name in ("gamma", "clob")}
+    source = open_source("polymarket", clock=pen.clock, urls=urls, rules=SOON)
     with pen:
-        asyncio.run(play(league, pen, situation, END, None))
+        asyncio.run(play(league, pen, situation, END, None, source))
         pen.checkpoint()
+
+
+# ---- what is played on it
+
+
+def run_faults(ground: Ground, chance: random.Random, result: Faulted) -> None:
+    """Kill leagues at moments drawn over the undisturbed run's time until enough kills landed."""
+    begun = told = time.monotonic()
+    try:
+        wanted = _undisturbed(ground, result)
+        most = 3 * result.wanted + 10
+        while result.kills < result.wanted and result.leagues < most:
+            bound = result.leagues % BOUND_EVERY == BOUND_EVERY - 1
+            result.leagues += 1
+            cap = Decimal(result.bound_cap if bound else result.cap)
+            try:
+                ground.begin(cap)
+                _killed(ground, chance, result)
+                ending = ground.ending()
+                _take(ending, bound, result)
+                odd = ending.unlike_part(wanted) if bound else ending.unlike(wanted)
+            except IntegrityError as error:
+                odd = [str(error)]
+            if odd:
+                result.different.append(f"league {result.leagues}: {'; '.join(odd[:4])}")
+            if time.monotonic() - told > TOLD_SECONDS or result.kills >= result.wanted:
+                told = time.monotonic()
+                err.print(
+                    f"{result.kills} of {result.wanted} kills landed in {result.leagues} leagues, "
+                    f"{len(result.different)} endings differ, {told - begun:.0f} s",
+                    soft_wrap=True,
+                )
+    finally:
+        result.wall_s = round(time.monotonic() - begun, 1)
+
+
+def _undisturbed(ground: Ground, result: Faulted) -> Ending:
+    """The undisturbed run: in an interpreter of its own, here, and forked; all end alike."""
+    endings = []
+    ground.begin(SHIPPED_CAP)
+    begun = time.monotonic()
+    command = [sys.executable, "-m", "beforehand.cli.bench_faults", str(ground.league)]
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE_SECONDS, check=False)
+    result.undisturbed_with_start_s = round(time.monotonic() - begun, 3)
+    if done.returncode:
+        raise IntegrityError(f"the undisturbed league did not end well: {done.stderr[-500:]!r}")
+    endings.append(ground.ending())
+    ground.begin(SHIPPED_CAP)
+    child(ground.league)  # what is imported late is imported now
+    endings.append(ground.ending())
+    ground.begin(SHIPPED_CAP)
+    begun = time.monotonic()
+    ground.fork()
+    ground.wait()
+    result.undisturbed_s = round(time.monotonic() - begun, 3)
+    wanted = ground.ending()
+    for each in endings:
+        if odd := each.unlike(wanted):
+            raise IntegrityError(f"the undisturbed league does not end the same twice: {odd[:4]}")
+    _set_caps(wanted, result)
+    return wanted
+
+
+def _set_caps(wanted: Ending, result: Faulted) -> None:
+    """The tightest cap under which two kills change nothing, and one that half the money makes.
+
+    What a killed process had in flight keeps its reservation for ever: at most
+    a whole run's for each kill. Then the last question must still fit.
+    """
+    cap = wanted.spent + MOST_KILLS * wanted.reserved_a_run + MODELS * wanted.reserved_a_call
+    result.cap, result.bound_cap = money(cap), money(wanted.spent / 2)
+
+
+def _killed(ground: Ground, chance: random.Random, result: Faulted) -> None:
+    """Play, kill at a random moment, play again; killed twice in a third of the leagues."""
+    left = result.undisturbed_s
+    times = MOST_KILLS if chance.random() < 1 / 3 else 1
+    for _ in range(min(times, result.wanted - result.kills)):
+        moment = chance.uniform(0.0, left)
+        ground.fork()
+        time.sleep(moment)
+        if not ground.kill():
+            result.missed += 1
+            return
+        result.kills += 1
+        left = max(left - moment, 0.1)
+        if ground.clock_back:
+            ground.step_back(chance.randint(1, MOST_BACK_SECONDS))
+            result.clock_steps += 1
+    ground.fork()
+    ground.wait()
+
+
+def _take(ending: Ending, bound: bool, result: Faulted) -> None:
+    """Add what one ending came to."""
+    result.asks += ending.asks
+    result.served_calls += ending.served
+    result.unserved_asks += ending.unserved
+    result.resumed += ending.resumed
+    result.repeated_calls += ending.repeated
+    if bound:
+        result.bound_leagues += 1
+        most = max(Decimal(result.bound_most_committed), ending.most)
+        result.bound_most_committed = money(most)
+    else:
+        result.most_committed = money(max(Decimal(result.most_committed), ending.most))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ import asyncio
 import json
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -30,16 +31,18 @@ from beforehand.cli.telling import print_status
 from beforehand.cli.verification import verify_published
 from beforehand.cli.world import open_world
 from beforehand.clock import SimulatedClock, SystemClock, instant_key
-from beforehand.errors import IntegrityError, RuleError
+from beforehand.errors import FormatError, IntegrityError, RuleError
 from beforehand.forecasters.connections import Connections
 from beforehand.leagues import shipped
 from beforehand.records.declaration import Declaration
+from beforehand.sources.market import MarketSource
 from beforehand.stages.declare import declare, open_league
 from beforehand.stages.pen import Pen
 from beforehand.stages.situation import Situation
 from beforehand.stages.slots import later
 from beforehand.stages.status import counted, money, status_of
-from beforehand.stages.tick import next_due, tick
+from beforehand.stages.tick import World, next_due, tick
+from beforehand.testing.faults import Fault, parse_faults
 from beforehand.testing.replicas import Replicas
 
 EPILOG = "Example: beforehand rehearse --weeks 3 --dir /tmp/rehearsal --no-serve"
@@ -111,6 +114,7 @@ def rehearse(
         Connections()  # says at once what is not installed
         given = {"weeks": weeks, "models": models, "seed": seed, "faults": faults}
         wanted = {**DEFAULTS, **{name: value for name, value in given.items() if value is not None}}
+        faults_of_a_venue(str(wanted["faults"]))
         plan = _begun(folder, force)
         if plan is not None:
             _keep_to(plan, given, folder)
@@ -141,15 +145,23 @@ def rehearse(
 
 
 async def play(
-    league: LeagueFolder, pen: Pen, situation: Situation, end: str, bars: Report | None
+    league: LeagueFolder,
+    pen: Pen,
+    situation: Situation,
+    end: str,
+    bars: Report | None,
+    source: MarketSource | None = None,
 ) -> None:
-    """Step from one due time to the next until `end`, a tick at each."""
+    """Step from one due time to the next until `end`, a tick at each.
+
+    `source` reads the venue in place of the league's own reader, and is closed.
+    """
     clock = pen.clock
     if not isinstance(clock, SimulatedClock):
         raise RuleError("only simulated time can be stepped")
     first, last = instant_key(START), instant_key(end)
     total = int((last - first).total_seconds() // 3600)
-    async with open_world(league, situation.declaration, clock) as world:
+    async with open_world(league, situation.declaration, clock) as world, _instead(source, world):
         while True:
             await tick(pen, situation, world, league.path)
             due = next_due(situation, later(clock.now(), seconds=1), league.path)
@@ -160,6 +172,19 @@ async def play(
                 hours = int((instant_key(due) - first).total_seconds() // 3600)
                 bars("simulated hours", hours, total)
     clock.step_to(end)
+
+
+@asynccontextmanager
+async def _instead(source: MarketSource | None, world: World) -> AsyncIterator[None]:
+    if source is None:
+        yield
+        return
+    own, world.source = world.source, source
+    try:
+        yield
+    finally:
+        await source.close()
+        world.source = own
 
 
 def open_declared(league: LeagueFolder) -> tuple[Pen, Situation]:
@@ -226,6 +251,17 @@ def _replicas(folder: Path, plan: Plan | None, wanted: Mapping[str, Any]) -> Rep
         venue_options=venue,
         model_options=options[1],
     )
+
+
+def faults_of_a_venue(text: str) -> tuple[Fault, ...]:
+    """The faults of a command line, before anything is started; FormatError says what is wrong."""
+    try:
+        given = parse_faults(text)
+    except FormatError as error:
+        raise FormatError(f"--faults: {error}") from None
+    if any(fault.kind == "behaviour" for fault in given):
+        raise FormatError("--faults: behaviour is a fault of models, and these are the venue's")
+    return given
 
 
 def _port(url: str) -> int:
