@@ -36,7 +36,8 @@ class Ending:
 
     `said` is every counted answer by run, question and forecaster; `most` the
     most that was ever committed in one period; `served` the calls that the
-    models were paid for or refused, `unserved` the asks that never reached them.
+    models received, `unserved` the asks that never reached them; `turned` the
+    lines that were written while the clock stood behind the book.
     """
 
     said: dict[str, str] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class Ending:
     unserved: int = 0
     resumed: int = 0
     repeated: int = 0
+    turned: int = 0
 
     def unlike(self, wanted: Ending) -> list[str]:
         """The counted answers in which two endings differ, or why this one cannot be compared."""
@@ -78,7 +80,7 @@ def ending_of(folder: Path, log: Path) -> Ending:
     reader = BookReader(LeagueFolder.at(folder).book)
     cap, total = situation.ledger.cap, situation.ledger.total()
     ending = Ending(cap=cap or ZERO, spent=total.spent, asks=total.asks)
-    ending.most = _most_committed(reader, situation)
+    _walk_lines(reader, situation, ending)
     sealed: Counter[Call] = Counter()
     for run in situation.runs.values():
         _take_run(run, reader, ending, sealed)
@@ -122,18 +124,19 @@ def _said(held: list[Attempt], reader: BookReader) -> str:
     return MISSING
 
 
-def _most_committed(reader: BookReader, situation: Situation) -> Decimal:
+def _walk_lines(reader: BookReader, situation: Situation, ending: Ending) -> None:
     """The most that any period had committed after any line; times may not turn back."""
-    ledger, most, last = Ledger.begin(situation.declaration.content), ZERO, ""
+    ledger, last = Ledger.begin(situation.declaration.content), ""
     for n, raw in enumerate(reader.lines(), 1):
         value = decode_json(raw)
         record = decode({key: item for key, item in value.items() if key not in BOOKKEEPING})
-        if last and instant_key(record.at) < instant_key(last):
+        if last and instant_key(value["at"]) < instant_key(last):
             raise IntegrityError(f"line {n} is earlier than the one before it")
-        last = record.at
+        last = value["at"]
+        ending.turned += "clock" in value
         ledger.take(n, record)
-        most = max(most, *(account.committed for account in ledger.accounts.values()), ZERO)
-    return most
+        for account in ledger.accounts.values():
+            ending.most = max(ending.most, account.committed)
 
 
 def _served(log: Path) -> Counter[Call]:

@@ -88,6 +88,7 @@ class Faulted:
     kills: int = 0
     missed: int = 0
     clock_steps: int = 0
+    lines_under_a_clock_behind: int = 0
     asks: int = 0
     served_calls: int = 0
     unserved_asks: int = 0
@@ -145,9 +146,11 @@ def _tell(result: Faulted, as_json: bool) -> None:
         f"undisturbed: {result.undisturbed_s:.2f} s, {result.undisturbed_with_start_s:.2f} s with "
         f"the interpreter's start; goal under {GOAL_SECONDS:g} s: {met}",
         f"{result.kills} of {result.wanted} kills landed in {result.leagues} leagues, "
-        f"{result.missed} came too late; the clock stepped back {result.clock_steps} times",
-        f"{result.asks} asks, {result.served_calls} received by the models, {result.resumed} "
-        f"resumed after a kill and say so, {result.repeated_calls} repeated in all",
+        f"{result.missed} came too late; the clock stepped back {result.clock_steps} times, "
+        f"{result.lines_under_a_clock_behind} lines say so",
+        f"{result.asks} asks, {result.served_calls} received by the models, "
+        f"{result.unserved_asks} killed before they were sent; "
+        f"{result.resumed} resumed after a kill and say so, {result.repeated_calls} repeated in all",
         f"at most {result.most_committed} committed under a cap of {result.cap}; in "
         f"{result.bound_leagues} leagues {result.bound_most_committed} under {result.bound_cap}",
         f"{len(result.different)} endings differ; {result.wall_s:.0f} s"
@@ -396,6 +399,7 @@ def _killed(ground: Ground, chance: random.Random, result: Faulted) -> None:
 def _take(ending: Ending, bound: bool, result: Faulted) -> None:
     """Add what one ending came to."""
     result.asks += ending.asks
+    result.lines_under_a_clock_behind += ending.turned
     result.served_calls += ending.served
     result.unserved_asks += ending.unserved
     result.resumed += ending.resumed
