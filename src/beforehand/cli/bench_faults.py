@@ -150,7 +150,8 @@ def _tell(result: Faulted, as_json: bool) -> None:
         f"{result.lines_under_a_clock_behind} lines say so",
         f"{result.asks} asks, {result.served_calls} received by the models, "
         f"{result.unserved_asks} killed before they were sent; "
-        f"{result.resumed} resumed after a kill and say so, {result.repeated_calls} repeated in all",
+        f"{result.resumed} resumed after a kill and say so, "
+        f"{result.repeated_calls} repeated in all",
         f"at most {result.most_committed} committed under a cap of {result.cap}; in "
         f"{result.bound_leagues} leagues {result.bound_most_committed} under {result.bound_cap}",
         f"{len(result.different)} endings differ; {result.wall_s:.0f} s"

@@ -21,14 +21,9 @@ from typing import Annotated, Any
 import typer
 
 from beforehand.book.options import Options
-from beforehand.book.verify import report_lines
-from beforehand.cli.boardtable import print_skill_board
 from beforehand.cli.league_folder import DECLARATION_NAME, SETTINGS_NAME, LeagueFolder
-from beforehand.cli.publication import publish_league
 from beforehand.cli.screen import Report, errors_named, out, progress_bars
-from beforehand.cli.serving import serve_until_stopped
 from beforehand.cli.telling import print_status
-from beforehand.cli.verification import verify_published
 from beforehand.cli.world import open_world
 from beforehand.clock import SimulatedClock, SystemClock, instant_key
 from beforehand.errors import FormatError, IntegrityError, RuleError
@@ -109,6 +104,11 @@ def rehearse(
     clients, money rules, book and pages are the real ones. Killed and called
     again with the same --dir, it goes on where it was.
     """
+    # Imported here, as who plays a league alone needs none of the page's libraries.
+    from beforehand.cli.boardtable import print_skill_board
+    from beforehand.cli.publication import publish_league
+    from beforehand.cli.serving import serve_until_stopped
+
     with errors_named():
         begun = time.monotonic()
         Connections()  # says at once what is not installed
@@ -354,6 +354,9 @@ def _charges(log: Path) -> list[str]:
 
 
 def _verify(public: Path) -> None:
+    from beforehand.book.verify import report_lines
+    from beforehand.cli.verification import verify_published
+
     out.print("\n[bold]Verify[/] – from the published files alone")
     report = verify_published(public, Options(as_of=SystemClock().now()))
     for line in report_lines(report):
