@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from beforehand.anchors.anchor import COMPLETE, PENDING, Evidence, Subject, Verdict, unchecked
-from beforehand.anchors.evm_block import inclusion_nodes, keccak
+from beforehand.anchors.evm_block import inclusion_nodes, keccak, octets
 from beforehand.anchors.evm_check import check_evm
-from beforehand.anchors.evm_node import EvmNode, RefusedCallError, octets, quantity
+from beforehand.anchors.evm_node import EvmNode, RefusedCallError, quantity
 from beforehand.anchors.evm_record import MEDIA, EvmRecord
 from beforehand.anchors.extra import extra_module
 from beforehand.anchors.trust import Trust

@@ -8,6 +8,7 @@ yellow paper, 4.4 and appendices B and D; EIP-1559, EIP-2718.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ from typing import Any, Self
 
 from beforehand.anchors.extra import extra_module
 from beforehand.clock import instant_text
-from beforehand.errors import FormatError, IntegrityError
+from beforehand.errors import FormatError, IntegrityError, RemoteError
 
 # The fields that are read, by their place in the list; later forks add behind them.
 _TRANSACTIONS_ROOT, _NUMBER, _TIMESTAMP = 4, 8, 11
@@ -27,6 +28,7 @@ _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 FEE_MARKET = b"\x02"
 _FEE_MARKET_FIELDS = 12
 _CHAIN, _DATA = 0, 7
+_HEX = re.compile(r"0x[0-9a-f]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,13 @@ class Transaction:
 def keccak(data: bytes) -> bytes:
     """Keccak-256, as the chain uses it (not SHA3-256)."""
     return bytes(extra_module("eth_hash.auto").keccak(data))
+
+
+def octets(value: Any, what: str) -> bytes:
+    """Bytes as JSON-RPC writes them: hex of an even length."""
+    if not isinstance(value, str) or not _HEX.fullmatch(value) or len(value) % 2:
+        raise RemoteError(f"{what}: {value!r:.60} is not hex")
+    return bytes.fromhex(value[2:])
 
 
 def encoded_header(fields: Sequence[bytes]) -> bytes:

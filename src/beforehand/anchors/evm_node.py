@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from beforehand.anchors.evm_block import Header, encoded_header
+from beforehand.anchors.evm_block import Header, encoded_header, octets
 from beforehand.anchors.transport import SECONDS, exchange
 from beforehand.errors import FormatError, RemoteError
 from beforehand.records.codec import decode_json
@@ -15,7 +15,6 @@ from beforehand.records.codec import decode_json
 # One transaction's bytes at a node of its own pool's limit, and a block's list of hashes.
 MOST_ANSWER_BYTES = 2 << 20
 MOST_TRANSACTIONS = 5000
-_HEX = re.compile(r"0x[0-9a-f]*", re.ASCII)
 _QUANTITY = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,31})", re.ASCII)
 
 # A header's fields in the chain's order, as the node names them, and whether each
@@ -164,10 +163,3 @@ def quantity(value: Any, what: str) -> int:
     if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
         raise RemoteError(f"{what}: {value!r:.60} is no quantity")
     return int(value, 16)
-
-
-def octets(value: Any, what: str) -> bytes:
-    """Bytes as JSON-RPC writes them: hex of an even length."""
-    if not isinstance(value, str) or not _HEX.fullmatch(value) or len(value) % 2:
-        raise RemoteError(f"{what}: {value!r:.60} is not hex")
-    return bytes.fromhex(value[2:])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from beforehand.anchors.anchor import COMPLETE, MAX_EVIDENCE_BYTES, PENDING
-from beforehand.anchors.evm_node import octets
+from beforehand.anchors.evm_block import octets
 from beforehand.errors import FormatError, RemoteError
 from beforehand.records.codec import decode_json
 
