@@ -16,6 +16,7 @@ from beforehand.anchors.extra import extra_module
 from beforehand.anchors.foreign import GitRepository
 from beforehand.anchors.lone import check_bytes, check_evidence
 from beforehand.anchors.trust import Clone, Trust
+from beforehand.book.stamped_list import ListedBook, StampedList, list_book
 from beforehand.errors import FormatError, RuleError
 from tests.anchors.conftest import NOTE, StillClock
 from tests.anchors.shipped import AS_OF, OTS, RFC3161, SIGSTORE, authority, hello_trust
@@ -63,6 +64,65 @@ def test_without_trust_nothing_is_checked() -> None:
         (SIGSTORE / "a.txt", SIGSTORE / "happy-path-v0.3/bundle.sigstore.json"),
     ):
         assert check_evidence(file, evidence, Trust(), AS_OF).exit_code == 2
+
+
+BOOK = b'{"link":"%s"}\n{"link":"%s"}\n' % (b"a" * 64, b"b" * 64)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "book.jsonl"
+    path.write_bytes(BOOK)
+    return path
+
+
+def listed(book: Path, *others: ListedBook) -> Path:
+    """The list over the book as it is now, beside it."""
+    path = book.with_name("list.txt")
+    with book.open("rb") as stream:
+        stamped = list_book(stream, "api/v1/blind/book.jsonl", "example.org/blind/book")
+    path.write_bytes(StampedList((*others, *stamped.books), stamped.trees).data())
+    return path
+
+
+def test_a_stamped_list_alone_checks_and_proves_no_time(book: Path) -> None:
+    place = listed(book)
+    book.write_bytes(BOOK + b'{"later": 1}\n')
+    verdict = check_evidence(book, place, Trust(), AS_OF)
+    assert (verdict.exit_code, verdict.not_after, verdict.bound) == (0, None, False)
+    assert "begins with the 2 lines" in verdict.words
+    assert "alone it proves no time" in verdict.text()
+
+
+@pytest.mark.parametrize("change", [(b'"a', b'"c'), (b'"b', b'"c'), (b"}\n{", b"}\r\n{")])
+def test_a_book_that_does_not_keep_to_its_list(book: Path, change: tuple[bytes, bytes]) -> None:
+    place = listed(book)
+    book.write_bytes(BOOK.replace(*change))
+    assert check_evidence(book, place, Trust(), AS_OF).exit_code == 1
+    book.write_bytes(BOOK[: BOOK.index(b"\n") + 1])
+    cut = check_evidence(book, place, Trust(), AS_OF)
+    assert (cut.exit_code, "its tail was dropped" in cut.words) == (1, True)
+
+
+def test_of_several_listed_books_the_one_that_fits(book: Path) -> None:
+    other = ListedBook("api/v1/depth/book.jsonl", 1, "0" * 64, "1" * 64)
+    place = listed(book, other)
+    assert check_evidence(book, place, Trust(), AS_OF).exit_code == 0
+    renamed = book.rename(book.with_name("copy"))
+    assert check_evidence(renamed, place, Trust(), AS_OF).exit_code == 0
+    renamed.write_bytes(BOOK.replace(b'"b', b'"c'))
+    verdict = check_evidence(renamed, place, Trust(), AS_OF)
+    assert (verdict.exit_code, len(verdict.notes)) == (1, 1)
+
+
+def test_a_list_that_cannot_be_checked(book: Path, tmp_path: Path) -> None:
+    place = listed(book)
+    assert check_evidence(tmp_path / "none", place, Trust(), AS_OF).exit_code == 2
+    place.write_bytes(place.read_bytes() * 2)
+    twice = check_evidence(book, place, Trust(), AS_OF)
+    assert (twice.exit_code, "twice" in twice.words) == (2, True)
+    place.write_bytes(b"prose alone\n")
+    assert "nor a stamped list" in check_evidence(book, place, Trust(), AS_OF).words
 
 
 def test_evidence_over_the_limit(tmp_path: Path) -> None:

@@ -11,19 +11,24 @@ from beforehand.anchors.capture import check_capture
 from beforehand.anchors.evm_check import check_evm
 from beforehand.anchors.evm_record import KIND as EVM
 from beforehand.anchors.git_history import check_git
+from beforehand.anchors.list_check import check_list
 from beforehand.anchors.ots_check import check_ots
 from beforehand.anchors.ots_file import MAGIC
 from beforehand.anchors.token_check import check_tsr
 from beforehand.anchors.trust import Trust
+from beforehand.book.stamped_list import StampedList
 from beforehand.errors import FormatError, RuleError
 from beforehand.records.codec import decode_json
 
 _DER_SEQUENCE = b"\x30"
+_OF_JSON = b"{"
+UNKNOWN = "neither an .ots, a .tsr, a Sigstore bundle, a record of this project"
 
 
 def check_evidence(file: Path, evidence: Path, trust: Trust, as_of: str) -> Verdict:
     """What an `.ots`, `.tsr`, Sigstore bundle, EVM, git or capture record proves of a file.
 
+    A stamped list is checked against the file too, and proves no time by itself.
     `Verdict.exit_code` is 0 where it checks, 1 where it does not match or is
     not trusted, 2 where it could not be checked: a file missing, evidence over
     the limit or of no known form, a library or a piece of trust not there.
@@ -32,10 +37,25 @@ def check_evidence(file: Path, evidence: Path, trust: Trust, as_of: str) -> Verd
         if evidence.stat().st_size > MAX_EVIDENCE_BYTES:
             return unchecked(f"{evidence} is over {MAX_EVIDENCE_BYTES} bytes")
         data = evidence.read_bytes()
+        if _may_be_list(data):
+            return _check_list(data, file)
         subject = Subject.of_file(file)
     except OSError as error:
         return unchecked(f"{error.filename}: {error.strerror}")
     return check_bytes(data, subject, trust, as_of)
+
+
+def _may_be_list(data: bytes) -> bool:
+    """Whether the bytes are of none of the other kinds: then a list is the only one left."""
+    return not data.startswith((MAGIC, _DER_SEQUENCE)) and not data.lstrip().startswith(_OF_JSON)
+
+
+def _check_list(data: bytes, file: Path) -> Verdict:
+    try:
+        stamped = StampedList.parse(data)
+    except FormatError as error:
+        return unchecked(f"{UNKNOWN}, nor a stamped list: {error}")
+    return check_list(stamped, file)
 
 
 def check_bytes(data: bytes, subject: Subject, trust: Trust, as_of: str) -> Verdict:
@@ -71,8 +91,8 @@ def _kind_of(data: bytes) -> str:
 
 
 def _json_kind(data: bytes) -> str:
-    if not data.lstrip().startswith(b"{"):
-        raise FormatError("neither an .ots, a .tsr, a Sigstore bundle nor a record of this project")
+    if not data.lstrip().startswith(_OF_JSON):
+        raise FormatError(UNKNOWN)
     value = decode_json(data)
     kind = value.get("kind") if isinstance(value, dict) else None
     return kind if isinstance(kind, str) else "bundle"
