@@ -149,6 +149,48 @@ def test_a_token_over_another_list_is_a_finding(stamped: Stamped, tmp_path: Path
     assert run.returncode in (1, 2), "nothing is trusted, so nothing checks"
 
 
+def test_a_stamped_list_is_checked_against_its_book(stamped: Stamped, tmp_path: Path) -> None:
+    (listed,) = (stamped.folder / "stamps").glob("*/list.txt")
+    book = next(stamped.public.glob("api/v1/*/book.jsonl"))
+    run = beforehand("verify", book, listed)
+    assert run.returncode == 0, run.stdout
+    assert "alone it proves no time" in run.stdout
+    other = tmp_path / "book.jsonl"
+    other.write_bytes(book.read_bytes().replace(b'"at"', b'"At"', 1))
+    assert beforehand("verify", other, listed).returncode == 1
+    assert beforehand("verify", tmp_path / "none", listed).returncode == 2
+
+
+def test_required_levels_of_a_property(stamped: Stamped) -> None:
+    trusted = ("--trust", stamped.trust)
+    code, told, said = stamped.verify(*trusted, "--require", "live,P1b=2+,completeness=1")
+    assert (code, told["unmet"]) == (0, []), said
+    code, told, said = stamped.verify(*trusted, "--require", "P1b=2,exclusivity=1")
+    assert code == 2, said
+    assert told["unmet"] == ["exclusivity=1: required, and blind reaches 0"]
+    code, told, _ = stamped.verify("--require", "P1b=2+")
+    assert (code, told["unmet"]) == (2, ["P1b=2+: required, and blind reaches 1"])
+    book = next(stamped.public.glob("api/v1/*/book.jsonl"))
+    run = beforehand("verify", book, "--require", "P2=1")
+    assert (run.returncode, "a published folder alone has levels" in run.stdout) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("require", "said"),
+    [
+        ("P9=1", "unknown property 'P9'; known: P1a, P1b, P2, P3, exclusivity, completeness"),
+        ("P1b=3", "unknown level '3' of P1b; known: 0, 1, 2, 2+"),
+        ("P1b", "P1b needs a level, as in P1b=2+"),
+        ("P1b=1,P1b=2", "P1b is required twice"),
+        ("alive", "unknown requirement 'alive'"),
+    ],
+)
+def test_a_requirement_that_is_none(stamped: Stamped, require: str, said: str) -> None:
+    code, told, printed = stamped.verify("--require", require)
+    assert (code, told) == (2, {})
+    assert said in " ".join(printed.split())
+
+
 def test_a_dropped_tail_after_a_stamp_is_a_finding(stamped: Stamped, tmp_path: Path) -> None:
     copy = tmp_path / "public"
     shutil.copytree(stamped.public, copy)

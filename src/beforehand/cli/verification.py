@@ -27,6 +27,7 @@ from beforehand.cli.evidence import (
 from beforehand.cli.fetch import fetch_public, is_url
 from beforehand.cli.proof_parts import damaged
 from beforehand.cli.reader_trust import ReaderTrust
+from beforehand.cli.requirements import Requirements
 from beforehand.cli.screen import err, errors_named, out, progress_bars
 from beforehand.clock import SystemClock
 from beforehand.errors import BeforehandError, RuleError
@@ -57,13 +58,16 @@ def verify(
     ],
     evidence: Annotated[
         Path | None,
-        typer.Argument(help="Evidence of others over that file: .ots, .tsr, a Sigstore bundle."),
+        typer.Argument(help="Over that file: .ots, .tsr, a Sigstore bundle, a stamped list."),
     ] = None,
     origin: Annotated[str | None, typer.Option(help="The origin you expect.")] = None,
     key: Annotated[str | None, typer.Option(help="The verifier key you expect.")] = None,
     since: Annotated[Path | None, typer.Option(help="A checkpoint you kept from before.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Judge due times at this instant.")] = None,
-    require: Annotated[str, typer.Option(help="Levels that must be reached, by comma.")] = "",
+    require: Annotated[
+        str,
+        typer.Option(help="What must be reached: operator, since, live, P1b=2+ … by comma."),
+    ] = "",
     processes: Annotated[int, typer.Option(help="Worker processes for the chain.")] = 1,
     trust: Annotated[
         Path | None, typer.Option(help="The folder of clocks and witnesses that you trust.")
@@ -80,12 +84,13 @@ def verify(
             code, said = lone_evidence(Path(path), evidence, reader, as_of or SystemClock().now())
             out.print(said, markup=False, soft_wrap=True)
             raise typer.Exit(code)
+        required = Requirements.parse(require)
         options = Options(
             as_of=as_of or SystemClock().now(),
             origin=origin,
             key=key,
             since=read_since(since),
-            require=tuple(word for word in require.split(",") if word),
+            require=required.words,
         )
         if is_url(path):
             with tempfile.TemporaryDirectory(prefix="beforehand-") as folder:
@@ -97,6 +102,7 @@ def verify(
             )
         else:
             report = verify_published(Path(path), options, processes, reader)
+        required.add_unmet(report)
     if as_json:
         out.print_json(json.dumps(report.content()))
     else:
