@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from beforehand.cli.rehearsal import START, write_league
+from beforehand.cli.trials import read_trials
 from beforehand.clock import SimulatedClock
 from beforehand.stages.slots import later
 from beforehand.testing.replicas import Replicas
@@ -220,6 +221,11 @@ def test_doctor_says_what_is_not_ready(league: tuple[Path, Replicas]) -> None:
     found = {each["what"]: each for each in json.loads(run.stdout)}
     assert found["venue"]["state"] == "good", found["venue"]
     assert found["model sharp"]["state"] == "good", found["model sharp"]
+    assert read_trials(folder).spent == Decimal(replicas.model.stats()["charged"]) > 0
+    assert beforehand("declare", folder).returncode == 0
+    costs = json.loads(beforehand("costs", folder, "--json").stdout)
+    assert costs["doctor"]["asks"] == 3, "one of each model"
+    assert "beside the book: " in beforehand("status", folder).stdout
     assert found["disk"]["state"] in ("good", "bad") and "free" in found["disk"]["said"]
     assert SECRET not in run.stdout + run.stderr
     replicas.model.control(credit="0")

@@ -16,6 +16,7 @@ from beforehand.book.store import write_synced
 from beforehand.cli.anchor_checkup import examine_anchors
 from beforehand.cli.finding import BAD, GOOD, UNCHECKED, Finding
 from beforehand.cli.league_folder import EXAMPLE_DOMAIN, LeagueFolder
+from beforehand.cli.trials import note_trial
 from beforehand.cli.world import forecasters_of, key_of, venue_of
 from beforehand.clock import instant_key
 from beforehand.errors import BeforehandError
@@ -162,7 +163,7 @@ async def _outside(league: LeagueFolder, declaration: Declaration, lineup: Lineu
                 found.append(Finding(name, UNCHECKED, str(error)))
                 continue
             made = forecasters_of(only, declaration, connections)[model["forecaster"]]
-            found.append(await _guarded(name, lambda made=made: _model(made)))  # type: ignore[misc]
+            found.append(await _guarded(name, lambda made=made: _model(league, made)))  # type: ignore[misc]
     finally:
         await connections.close()
     return found
@@ -191,9 +192,11 @@ async def _venue(league: LeagueFolder, declaration: Declaration) -> Finding:
     return Finding("venue", GOOD if len(left) >= rules.markets else BAD, said)
 
 
-async def _model(forecaster: Forecaster) -> Finding:
-    """Credit, listing, and one real ask, which costs what an ask costs."""
+async def _model(league: LeagueFolder, forecaster: Forecaster) -> Finding:
+    """Credit, listing, and one real ask, which costs what an ask costs and is written down."""
     found = await probe(forecaster)
+    if found.trial is not None:
+        note_trial(league.path, league.clock().now(), forecaster.name, found.trial.cost)
     credit = "" if found.credit is None else f", credit {found.credit}"
     what = f"model {forecaster.name}"
     if found.problems:

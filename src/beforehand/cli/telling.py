@@ -16,6 +16,7 @@ from beforehand.book.reader import BookReader
 from beforehand.cli.anchor_settings import anchor_names, anchor_settings
 from beforehand.cli.league_folder import LeagueFolder
 from beforehand.cli.screen import aligned, errors_named, out
+from beforehand.cli.trials import Trials, read_trials
 from beforehand.errors import FormatError, RuleError
 from beforehand.records.codec import BOOKKEEPING, decode_json
 from beforehand.records.declaration import Declaration
@@ -74,10 +75,13 @@ def status(folder: Folder, as_json: Json = False) -> None:
         edited = league.edited(situation.declaration)
         content["problems"] = [] if edited is None else [edited]
         content["anchors"] = _anchors(league, situation.declaration, content["problems"])
+        trials = read_trials(league.path)
+        content["doctor"] = trials.content()
     if as_json:
         out.print_json(json.dumps(content))
         return
     print_status(content)
+    _print_trials(trials, content["budget"]["currency"])
     for problem in content["problems"]:
         out.print(f"problem: {problem}", markup=False, soft_wrap=True)
 
@@ -201,10 +205,15 @@ def costs(
         league = LeagueFolder.at(folder)
         situation = read_situation(league)
         content = status_of(situation, league.clock().now(), None)
+        trials = read_trials(league.path)
     if as_csv:
         typer.echo(_attempts_csv(situation), nl=False)
         return
-    told = {"budget": content["budget"], "seats": content["seats"]}
+    told = {
+        "budget": content["budget"],
+        "seats": content["seats"],
+        "doctor": trials.content(),
+    }
     if as_json:
         out.print_json(json.dumps(told))
         return
@@ -215,6 +224,19 @@ def costs(
         f"{total['standing']} standing (of which {total['of_which_unknown_cost']} for calls that "
         "ended without a stated cost)"
     )
+    _print_trials(trials, content["budget"]["currency"])
+
+
+def _print_trials(trials: Trials, currency: str) -> None:
+    """What `doctor` spent beside the book, where it asked at all."""
+    if trials.asks:
+        unknown = f", {trials.unknown} without a stated cost" if trials.unknown else ""
+        out.print(
+            f"beside the book: {counted(trials.asks, 'ask')} of doctor, "
+            f"{format(trials.spent, 'f')} {currency} spent{unknown}",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _attempts_csv(situation: Situation) -> str:
