@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
+from beforehand.cli.league_folder import LeagueFolder
 from beforehand.cli.rehearsal import START, write_league
 from beforehand.cli.trials import read_trials
 from beforehand.clock import SimulatedClock
+from beforehand.errors import ConflictError
 from beforehand.stages.slots import later
 from beforehand.testing.replicas import Replicas
 from tests.forecasters.test_plugin import install
@@ -200,14 +202,43 @@ def test_run_sleeps_until_it_is_told_to_stop(league: tuple[Path, Replicas]) -> N
             lines.append(line)
             if line.startswith("run 2026-01-05T1000"):
                 break
+        # Asleep it has laid the pen down, and what others do it does not do again.
+        tables = folder.parent / "tables"
+        beside = beforehand("export", folder, "--to", tables)
+        assert beside.returncode == 0 and (tables / "league.sqlite").is_file(), beside.stderr
+        beside = beforehand("publish", folder)
+        assert beside.returncode == 0, beside.stderr
         beside = beforehand("tick", folder, MADE_KEY=SECRET)
-        assert beside.returncode == 0 and "another tick is at work" in beside.stdout
+        assert beside.returncode == 0 and "nothing was due" in beside.stdout
         process.send_signal(signal.SIGTERM)
         rest, _ = process.communicate(timeout=30)
     finally:
         process.kill()
     assert process.returncode == 0
     assert "run 2026-01-05T1000: complete" in "".join(lines) and "stopped" in rest
+
+
+def test_one_writer_at_a_time_and_the_pen_is_taken_up_where_others_left_it(
+    league: tuple[Path, Replicas],
+) -> None:
+    folder, _ = league
+    assert beforehand("declare", folder).returncode == 0
+    held = LeagueFolder.at(folder)
+    pen, situation = held.open()
+    with pen:
+        beside = beforehand("tick", folder, MADE_KEY=SECRET)
+        assert beside.returncode == 0 and "another tick is at work" in beside.stdout
+    same, still = held.reopen(pen, situation)
+    with same:
+        assert (same, still) == (pen, situation)
+        with pytest.raises(ConflictError):
+            held.reopen(pen, situation)
+    step(folder, SLOT)
+    assert beforehand("tick", folder, MADE_KEY=SECRET).returncode == 0
+    pen, situation = held.reopen(same, still)
+    with pen:
+        assert pen is not same and list(situation.runs) == ["2026-01-05T1000"]
+        assert pen.store.size == situation.lines > same.store.size
 
 
 def test_doctor_says_what_is_not_ready(league: tuple[Path, Replicas]) -> None:

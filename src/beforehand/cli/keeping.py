@@ -11,7 +11,7 @@ import typer
 
 from beforehand.book.reader import BookReader
 from beforehand.cli.league_folder import LeagueFolder
-from beforehand.cli.screen import errors_named, out, progress_bars
+from beforehand.cli.screen import TURN_SECONDS, errors_named, out, progress_bars
 from beforehand.errors import RuleError
 from beforehand.publish.public import API, write_data
 from beforehand.stages.backup import Copied, back_up
@@ -72,7 +72,7 @@ def export(
     """Write the league's open tables (CSV, Parquet, SQLite, JSON) without its pages."""
     with errors_named(), progress_bars() as bars:
         league = LeagueFolder.at(folder)
-        pen, situation = league.open()
+        pen, situation = league.open(wait=TURN_SECONDS)
         with pen:
             pen.checkpoint()
             name = situation.declaration.name

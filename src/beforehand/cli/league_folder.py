@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from beforehand.book.reader import BOOK_NAME
+from beforehand.book.store import FileStore
 from beforehand.clock import Clock, SimulatedClock, SystemClock
 from beforehand.errors import FormatError, RuleError
 from beforehand.records.declaration import Declaration
@@ -141,11 +142,14 @@ class LeagueFolder:
             "only in a new book, see beforehand declare --successor-of"
         )
 
-    def open(self, clock: Clock | None = None) -> tuple[Pen, Situation]:
-        """The pen of the declared league and where it stands; the pen is the caller's to close."""
+    def open(self, clock: Clock | None = None, *, wait: float = 0.0) -> tuple[Pen, Situation]:
+        """The pen of the declared league and where it stands; the pen is the caller's to close.
+
+        Where another has it, it is waited for so many seconds; then ConflictError.
+        """
         if not self.declared:
             raise RuleError(f"{self.path} is not declared yet: beforehand declare {self.path}")
-        pen = reopen_league(self.book, clock or self.clock())
+        pen = reopen_league(self.book, clock or self.clock(), wait=wait)
         try:
             situation = Situation(declaration_of(pen))
             situation.catch_up(pen.records())
@@ -153,3 +157,16 @@ class LeagueFolder:
             pen.store.close()
             raise
         return pen, situation
+
+    def reopen(self, pen: Pen, situation: Situation) -> tuple[Pen, Situation]:
+        """The pen that was laid down, and where the league stands now.
+
+        Nothing is read anew but the chain where nobody wrote meanwhile.
+        """
+        left = pen.store.size, pen.store.last_link
+        store = FileStore(self.book)
+        if (store.size, store.last_link) == left:
+            pen.store = store
+            return pen, situation
+        store.close()
+        return self.open(pen.clock)

@@ -73,30 +73,44 @@ def tick_once(
 def run_league(folder: Folder, no_publish: NoPublish = False) -> None:
     """Run the league: do what is due, sleep until the next thing is, again and again."""
     with errors_named():
-        league = LeagueFolder.at(folder)
-        pen, situation = league.open()
-        with pen:
-            asyncio.run(_loop(league, pen, situation, publish=not no_publish))
+        asyncio.run(_loop(LeagueFolder.at(folder), publish=not no_publish))
 
 
-async def _loop(league: LeagueFolder, pen: Pen, situation: Situation, *, publish: bool) -> None:
+async def _loop(league: LeagueFolder, *, publish: bool) -> None:
+    """Tick and sleep; asleep it lays the pen down, so that other commands get their turn."""
+    pen, situation = league.open()
     out.print(f"{league.path} runs; Ctrl-C ends it, and calling it again goes on", soft_wrap=True)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     while not stop.is_set():
-        before = pen.store.size
-        done = await step(league, pen, situation, None)
-        finish(league, pen, situation, done, before=before, publish=publish)
-        if pen.store.size != before:
-            print_ticked(done)
-        now = pen.now()[0]
-        due = next_due(situation, now, league.path)
-        failed = pen.store.size == before and bool(done.problems or done.unready)
-        # What could not be done just now is not tried again at once.
-        await _sleep(pen.clock, None if failed and due == now else due, stop)
+        with pen:
+            due = await _round(league, pen, situation, publish=publish)
+        await _sleep(pen.clock, due, stop)
+        while not stop.is_set():
+            try:
+                pen, situation = league.reopen(pen, situation)
+                break
+            except ConflictError:  # another command is at work, and what it does is not done twice
+                await _sleep(pen.clock, pen.clock.now(), stop)
     out.print("stopped")
+
+
+async def _round(
+    league: LeagueFolder, pen: Pen, situation: Situation, *, publish: bool
+) -> str | None:
+    """One tick; when the next thing is due."""
+    before = pen.store.size
+    done = await step(league, pen, situation, None)
+    finish(league, pen, situation, done, before=before, publish=publish)
+    if pen.store.size != before:
+        print_ticked(done)
+    now = pen.now()[0]
+    due = next_due(situation, now, league.path)
+    failed = pen.store.size == before and bool(done.problems or done.unready)
+    # What could not be done just now is not tried again at once.
+    return None if failed and due == now else due
 
 
 async def _sleep(clock: Clock, due: str | None, stop: asyncio.Event) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from beforehand.cli.publication import publish_league
 from beforehand.cli.replay import archive_licence, published_beside_ours
-from beforehand.cli.screen import errors_named, out, progress_bars
+from beforehand.cli.screen import TURN_SECONDS, errors_named, out, progress_bars
 from beforehand.clock import SimulatedClock, SystemClock
 from beforehand.stages.declare import declaration_of, reopen_league
 from beforehand.stages.status import counted
@@ -23,7 +23,11 @@ def publish(
     """Sign a checkpoint over the book and publish it: data, tables, pages, manifest."""
     clock_file = folder / "clock"
     clock = SimulatedClock(clock_file) if clock_file.exists() else SystemClock()
-    with errors_named(), reopen_league(folder / "league", clock) as pen, progress_bars() as bars:
+    with (
+        errors_named(),
+        reopen_league(folder / "league", clock, wait=TURN_SECONDS) as pen,
+        progress_bars() as bars,
+    ):
         pen.checkpoint()
         declaration = declaration_of(pen)
         data = publish_league(

@@ -25,6 +25,9 @@ from beforehand.errors import BeforehandError
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
+# How long a command that only reads and signs waits for a tick to end.
+TURN_SECONDS = 20.0
+
 Report = Callable[[str, int, int], None]
 MOST_PLACES = 6
 

@@ -35,11 +35,14 @@ def open_league(folder: Path, declaration: Declaration, clock: Clock) -> Pen:
     return Pen(FileStore(folder), clock, key)
 
 
-def reopen_league(folder: Path, clock: Clock) -> Pen:
-    """The pen of a league that was declared before; nothing is made where there is none."""
+def reopen_league(folder: Path, clock: Clock, *, wait: float = 0.0) -> Pen:
+    """The pen of a league that was declared before; nothing is made where there is none.
+
+    Where another has it, it is waited for so many seconds; then ConflictError.
+    """
     if not (folder / BOOK_NAME).is_file():
         raise RuleError(f"{folder} holds no declared league")
-    store = FileStore(folder)
+    store = FileStore(folder, wait=wait)
     try:
         first = next(iter(store.lines()), None)
         if first is None:
