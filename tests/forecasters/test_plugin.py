@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from beforehand.cli.world import forecasters_of
 from beforehand.errors import RuleError
 from beforehand.forecasters import template
 from beforehand.forecasters.chat import ChatForecaster
@@ -22,8 +23,10 @@ from beforehand.forecasters.forecaster import BlindQuestion, Reply
 from beforehand.forecasters.function import FunctionForecaster
 from beforehand.forecasters.plugin import GROUP, find_plugin, load_forecaster, sealed_plugins
 from beforehand.forecasters.sealed import ChangedPlugin, seated_plugin
+from beforehand.leagues import shipped
+from beforehand.records.declaration import Declaration
 from beforehand.records.league import League
-from beforehand.records.lineup import MODEL_TABLE
+from beforehand.records.lineup import MODEL_TABLE, Lineup
 from beforehand.testing.forecaster_contract import check_forecaster, check_reply
 from tests.forecasters.chat_server import KEY, QUESTION, model
 
@@ -228,6 +231,24 @@ def test_command_is_asked_by_json_and_keeps_the_contract() -> None:
 def test_command_that_misbehaves_fails_its_own_answer(code: str, status: str, detail: str) -> None:
     reply = ran(command(code))
     assert (reply.status, reply.detail, reply.probability) == (status, detail, None)
+
+
+def test_command_and_template_flag_what_the_league_denies(installed: Path) -> None:
+    """An answer that cites a denied site is flagged, whoever gives it."""
+    cites = 'print(\'{"probability": 0.5, "citations": ["https://odds.test/1"]}\')'
+    seat = table("command", options=[PYTHON, "-c", cites])
+    text = shipped()["blind"].decode().replace("deny_sites = [", 'deny_sites = [\n  "odds.test",')
+    declaration = Declaration.parse(text.encode(), "blind.toml")
+    made = forecasters_of(Lineup((seat,)), declaration, Connections())["my-scaffold"]
+    assert "venue_citation" in ran(made).leaks
+    assert ran(load_forecaster(seat)).leaks == ()
+
+    async def estimate(question: BlindQuestion, seconds: float) -> dict[str, Any]:
+        return {"probability": 0.5, "citations": ["https://odds.test/1"]}
+
+    mine: Any = load_forecaster(table(), ["odds.test"])
+    mine.estimate = estimate
+    assert "venue_citation" in ran(mine).leaks
 
 
 def test_command_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:

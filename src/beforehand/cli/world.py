@@ -110,16 +110,17 @@ def forecasters_of(
     `plugins` were sealed, and `tell` is told where one is another now.
     """
     rules = declaration.content["answers"]
+    deny = tuple(rules.get("deny_sites", ()))
     made: dict[str, Forecaster] = {}
     for model in lineup.models:
         if model["via"] == "plugin":
-            made[model["forecaster"]] = seated_plugin(model, plugins, tell)
+            made[model["forecaster"]] = seated_plugin(model, plugins, tell, deny)
             continue
         made[model["forecaster"]] = chat_forecaster(
             model,
             key=(keys or key_of)(model),
             connections=connections,
-            deny_sites=tuple(rules.get("deny_sites", ())),
+            deny_sites=deny,
             temperature=rules.get("temperature"),
             tool=tool,
         )

@@ -58,6 +58,7 @@ class CommandForecaster:
             model.get("options", ()),
             price=Decimal(model["price_ask"]),
             seconds=model.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS),
+            deny_sites=model.get("deny_sites", ()),
         )
 
     def __repr__(self) -> str:

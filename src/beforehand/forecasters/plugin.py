@@ -5,15 +5,16 @@ A package declares, in its `pyproject.toml`::
     [project.entry-points."beforehand.forecaster"]
     my-scaffold = "my_package.forecasting:make"
 
-and `make(model)` returns a `Forecaster` for the model's table. The package's
-name, version and the hash of its RECORD are sealed with the declaration. A
-plugin that is named and does not load stops whoever names it.
+and `make(model)` returns a `Forecaster` for the model's table, which holds the
+league's `deny_sites` too. The package's name, version and the hash of its
+RECORD are sealed with the declaration. A plugin that is named and does not
+load stops whoever names it.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import (
     Distribution,
@@ -66,11 +67,14 @@ def find_plugin(name: str) -> Plugin:
     return _plugin(name, _factory(found[0]), found[0].dist)
 
 
-def load_forecaster(model: Mapping[str, Any]) -> Forecaster:
-    """The forecaster of a table with `via = "plugin"`; RuleError where it cannot be made."""
+def load_forecaster(model: Mapping[str, Any], deny_sites: Sequence[str] = ()) -> Forecaster:
+    """The forecaster of a table with `via = "plugin"`; RuleError where it cannot be made.
+
+    `deny_sites` are the league's: an answer that cites one is flagged.
+    """
     plugin = find_plugin(model["plugin"])
     try:
-        made = plugin.factory(model)
+        made = plugin.factory({**model, "deny_sites": tuple(deny_sites)})
     except RuleError:
         raise
     except Exception as error:  # whatever a plugin raises, the operator must see whose it is

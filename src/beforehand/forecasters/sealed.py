@@ -8,7 +8,7 @@ go on. It answers again once the declared package is installed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -40,7 +40,9 @@ class ChangedPlugin:
         """Nothing to give back."""
 
 
-def seated_plugin(model: Mapping[str, Any], sealed: Sealed | None, tell: Tell) -> Forecaster:
+def seated_plugin(
+    model: Mapping[str, Any], sealed: Sealed | None, tell: Tell, deny_sites: Sequence[str] = ()
+) -> Forecaster:
     """The forecaster of a table with `via = "plugin"`; `sealed` are the league line's plugins.
 
     Where `sealed` is None nothing is compared. What this package brings itself
@@ -52,7 +54,7 @@ def seated_plugin(model: Mapping[str, Any], sealed: Sealed | None, tell: Tell) -
         tell(f"{model['forecaster']}: {said}")
     if said and plugin.name not in OWN and _named(plugin, sealed or ()):
         return ChangedPlugin(model["forecaster"])
-    return load_forecaster(model)
+    return load_forecaster(model, deny_sites)
 
 
 def difference(plugin: Plugin, sealed: Sealed) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -26,9 +26,10 @@ from beforehand.forecasters.scaffold import question_bytes, question_of, scaffol
 class TemplateForecaster:
     """Replace `estimate`. `request` stays pure: its bytes are sealed before `ask` is called."""
 
-    def __init__(self, name: str, price: Decimal) -> None:
+    def __init__(self, name: str, price: Decimal, deny_sites: Sequence[str] = ()) -> None:
         self.name = name
         self._price = rounded_up(price)
+        self._deny_sites = tuple(deny_sites)
 
     def request(self, question: BlindQuestion, *, reask: bool = False) -> Request:
         """What will be asked, and the most it may cost."""
@@ -40,7 +41,8 @@ class TemplateForecaster:
         question, _ = question_of(request.body)
         answer = await self.estimate(question, seconds)
         raw = json.dumps(answer, ensure_ascii=False).encode()
-        return scaffold_reply(raw, latency_ms=int((time.monotonic() - started) * 1000))
+        latency = int((time.monotonic() - started) * 1000)
+        return scaffold_reply(raw, latency_ms=latency, deny_sites=self._deny_sites)
 
     async def estimate(self, question: BlindQuestion, seconds: float) -> Mapping[str, Any]:
         """Here goes the scaffold. Say what the answer cost: a cost not named keeps its price."""
@@ -51,5 +53,10 @@ class TemplateForecaster:
 
 
 def make(model: Mapping[str, Any]) -> TemplateForecaster:
-    """What the entry point names. `model["options"]` are texts of the operator's choice."""
-    return TemplateForecaster(model["forecaster"], Decimal(model["price_ask"]))
+    """What the entry point names.
+
+    `model["options"]` are texts of the operator's choice; `model["deny_sites"]`
+    the league's sites that no search may read.
+    """
+    price = Decimal(model["price_ask"])
+    return TemplateForecaster(model["forecaster"], price, model.get("deny_sites", ()))
