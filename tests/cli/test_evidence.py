@@ -36,6 +36,7 @@ def live(models: tuple[str, ...] = MODELS) -> Declaration:
     for old, new in (('time = "simulated"', 'time = "live"'), ('= "deadline"', '= "line"')):
         assert old in text
         text = text.replace(old, new)
+    text = text.replace("[anchors]\n", "[anchors]\nmargin_minutes = 120\n")
     return Declaration.parse(text.encode("utf-8"), "live.toml")
 
 
@@ -223,3 +224,68 @@ def test_a_proof_of_one_forecast_carries_its_tokens(stamped: Stamped, tmp_path: 
     (tmp_path / "two.proof").write_text(other)
     told = json.loads(beforehand("verify", tmp_path / "two.proof", "--json").stdout)
     assert sum("present, not checked here" in said for said in told["not_checked"]) == 3
+
+
+# ---- conform, requirement 3
+
+
+def outside(stamped_public: Path, *words: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    run = beforehand("conform", stamped_public, "--json", *words)
+    assert run.returncode in (0, 1), run.stderr
+    report = json.loads(run.stdout)
+    return report["requirements"][2], report
+
+
+def test_conform_without_trust_finds_stamps_present_and_not_checked(stamped: Stamped) -> None:
+    entry, report = outside(stamped.public)
+    said = " | ".join(entry["said"])
+    assert "present, not checked" in said
+    assert any("behind line" in t and "not checked" in t for t in report["not_excluded"])
+    # Two authorities are two clocks, and neither is a channel: that is the league's own fault.
+    assert entry["status"] == "FAIL" and "no digest stands on an append-only channel" in said
+
+
+def test_conform_with_trust_opens_the_sealed_and_the_detached(
+    stamped: Stamped, tmp_path: Path
+) -> None:
+    entry, report = outside(stamped.public, "--trust", stamped.trust)
+    said = " | ".join(entry["said"])
+    assert "one: one signed it at" in said and "two: two signed it at" in said
+    assert "not checked" not in said
+    assert any("evidence which checks covers" in text for text in report["not_excluded"])
+    copy = tmp_path / "public"
+    shutil.copytree(stamped.public, copy)
+    for token in copy.glob("api/v1/*/stamps/*/*.two.tsr"):
+        token.write_bytes(token.with_name(token.name.replace("two", "one")).read_bytes()[:-9])
+    entry, _ = outside(copy, "--trust", stamped.trust)
+    assert any(text.startswith("not shown: two: ") for text in entry["said"]), entry["said"]
+
+
+def with_channel(stamped: Stamped, into: Path, data: bytes) -> Path:
+    """The published league with one more piece beside its list."""
+    shutil.copytree(stamped.public, into)
+    (listed,) = into.glob("api/v1/*/stamps/*/list.txt")
+    listed.with_name("list.txt.archive.json").write_bytes(data)
+    return into
+
+
+def test_conform_of_a_league_with_a_channel_is_unverifiable_until_it_is_opened(
+    stamped: Stamped, tmp_path: Path
+) -> None:
+    public = with_channel(stamped, tmp_path / "public", b'{"kind": "git", "stand": "in"}')
+    entry, _ = outside(public)
+    assert entry["status"] == "UNVERIFIABLE", entry["said"]
+    assert any("present, not checked" in said for said in entry["said"])
+    entry, _ = outside(public, "--trust", stamped.trust)
+    assert entry["status"] == "UNVERIFIABLE", entry["said"]
+    assert any("archive: " in said for said in entry["said"]), "what could not be opened is named"
+
+
+def test_conform_refuses_the_token_of_an_authority_that_nobody_trusts(
+    stamped: Stamped, tmp_path: Path
+) -> None:
+    other = LocalTsa(tmp_path / "other", "one")
+    write_authority(tmp_path / "trust" / "tsa" / "one", other.authority)
+    entry, _ = outside(stamped.public, "--trust", tmp_path / "trust")
+    assert entry["status"] == "FAIL"
+    assert any("no trusted authority" in said for said in entry["said"])

@@ -21,23 +21,27 @@ from beforehand.errors import FormatError
 from beforehand.publish.conformance.command import conform_main
 from beforehand.publish.conformance.conform import conform_folder, conform_path, exit_code
 from beforehand.publish.conformance.cron import fits_cron
+from beforehand.publish.conformance.evidence import kind_of
 from beforehand.publish.conformance.forms import junit, quoted, sarif, text_lines
-from beforehand.publish.conformance.outside import CHECKS, REFUSED
+from beforehand.publish.conformance.outside import CHECKS, REFUSED, Judge, Judgement, Subject
 from beforehand.publish.conformance.page import page
 from beforehand.publish.conformance.profile import Profile
 from beforehand.publish.conformance.pyz import build_pyz, pyz_sha256
 from beforehand.publish.conformance.result import (
+    ANCHORED,
     FAIL,
     NOT_APPLICABLE,
+    OPERATOR,
     PASS,
     STATUSES,
     UNVERIFIABLE,
 )
+from beforehand.publish.conformance.said import Evidence
 from beforehand.publish.conformance.walk_lines import read_stamps
 from beforehand.records.event_contract import ContractProfile
 from beforehand.testing.memory_folder import MemoryFolder
 from beforehand.testing.mutants import all_mutants, mutant_files, valid_files
-from beforehand.testing.mutants_league import AS_OF
+from beforehand.testing.mutants_league import AS_OF, OTS_MAGIC, stand_in
 
 from . import seed_book
 from .conftest import Published
@@ -192,7 +196,42 @@ def test_a_rewritten_book_without_a_stamp_is_not_excluded_and_says_so() -> None:
     mutant = next(m for m in all_mutants() if m.id == "r02-rewritten-line")
     files = {n: d for n, d in mutant_files(mutant).items() if not n.startswith("proof/")}
     report = conform_folder(MemoryFolder(files), AS_OF)
+    assert any("the whole record can be" in text for text in report["not_excluded"])
+    mutant = next(m for m in all_mutants() if m.id == "r03-bare-lists")
+    report = conform_folder(MemoryFolder(mutant_files(mutant)), AS_OF)
     assert any("rewritten and signed anew" in text for text in report["not_excluded"])
+    assert not any("behind line" in text for text in report["not_excluded"])
+
+
+@pytest.mark.parametrize("name", ["r03-pending-beside-lists", "r03-empty-beside-lists"])
+def test_a_list_that_nobody_stamped_limits_nothing(name: str) -> None:
+    report = mutated(name)
+    assert item(report, 3)["status"] == FAIL
+    assert any("rewritten and signed anew" in text for text in report["not_excluded"])
+
+
+def test_evidence_beside_the_book_is_evidence() -> None:
+    """Nothing is sealed, every list lies with a token and a log's entry: no false alarm."""
+    mutant = next(m for m in all_mutants() if m.id == "r03-bare-lists")
+    files = mutant_files(mutant)
+    for name in [name for name in files if name.endswith(".txt")]:
+        files[f"{name}.one.tsr"] = stand_in("rfc3161", name)
+        files[f"{name}.rekor.json"] = stand_in("rekor", name)
+    report = conform_folder(MemoryFolder(files), AS_OF)
+    assert item(report, 3)["status"] == UNVERIFIABLE, said(report, 3)
+    assert any("behind line" in text for text in report["not_excluded"])
+
+
+def test_a_sealed_list_that_the_book_does_not_keep_to_is_a_fault() -> None:
+    """Its hash is sealed, so the list cannot be mended; the lines under it can be rewritten."""
+    files = valid_files()
+    name = next(n for n, d in files.items() if "/bodies/" in n and b"corpus/book.jsonl: " in d)
+    lines = files["api/v1/corpus/book.jsonl"].splitlines()
+    sealed = name.rpartition("/")[2].encode()
+    assert any(sealed in line for line in lines)
+    other = files["api/v1/corpus/book.jsonl"].replace(b'"0.', b'"0.0', 1)
+    report = conform_folder(MemoryFolder({**files, "api/v1/corpus/book.jsonl": other}), AS_OF)
+    assert "do not hash to what was stamped" in said(report, 2)
 
 
 # ---- forms
@@ -422,28 +461,70 @@ def test_rules_declared_after_a_run_are_no_rules(tmp_path: Path) -> None:
 # ---- anchors: the hook for verifiers of outside evidence
 
 
+def judging(word: str, words: str = "opened", not_after: str | None = None) -> Judge:
+    return lambda piece, data, subject: Judgement(word, words, not_after)
+
+
 def test_a_judge_decides_what_a_proof_is_worth() -> None:
     """Without one nothing outside is passed; with one only what it calls `checks`."""
     files = MemoryFolder(valid_files())
-    good = conform_folder(files, AS_OF, judge=lambda proof, data: (CHECKS, "opened"))
-    assert item(good, 3)["status"] == PASS
-    assert item(good, 3)["since"] is not None
+    good = conform_folder(files, AS_OF, judge=judging(CHECKS))
+    assert item(good, 3)["status"] == PASS, said(good, 3)
+    assert item(good, 3)["since_by"] == OPERATOR
     assert good["claims"]["reached"] == 3
-    bad = conform_folder(files, AS_OF, judge=lambda proof, data: (REFUSED, "of another list"))
+    assert any("evidence which checks covers" in text for text in good["not_excluded"])
+    bad = conform_folder(files, AS_OF, judge=judging(REFUSED, "of another list"))
     assert item(bad, 3)["status"] == FAIL
     lost = {n: d for n, d in valid_files().items() if b"evidence of" not in d}
-    none = conform_folder(
-        MemoryFolder(lost), AS_OF, judge=lambda proof, data: (CHECKS, "opened")
-    )  # fmt: skip
+    none = conform_folder(MemoryFolder(lost), AS_OF, judge=judging(CHECKS))
     assert item(none, 3)["status"] == UNVERIFIABLE, "no evidence is no proof"
-    early = conform_folder(
-        files,
-        AS_OF,
-        judge=lambda proof, data: (CHECKS if proof.n < 60 else "unchecked", "opened"),
-    )
-    assert item(early, 3)["status"] == UNVERIFIABLE, "the last runs lie within no good proof"
-    unsure = conform_folder(files, AS_OF, judge=lambda proof, data: ("unchecked", "no trust"))
+
+    def early(piece: Evidence, data: bytes, subject: Subject) -> Judgement:
+        return Judgement(CHECKS if piece.size < 60 else "unchecked", "opened")
+
+    report = conform_folder(files, AS_OF, judge=early)
+    assert item(report, 3)["status"] == UNVERIFIABLE, "the last runs lie within no good proof"
+    assert any("present, not checked" in text for text in report["not_excluded"])
+    unsure = conform_folder(files, AS_OF, judge=judging("unchecked", "no trust"))
     assert item(unsure, 3)["status"] == UNVERIFIABLE
+
+
+def test_a_judge_is_given_the_list_and_a_time_of_others_is_said_as_theirs() -> None:
+    held: list[bytes] = []
+
+    def judge(piece: Evidence, data: bytes, subject: Subject) -> Judgement:
+        held.append(subject.data)
+        return Judgement(CHECKS, "opened", f"2026-01-0{5 + min(piece.size // 60, 3)}T12:00:00Z")
+
+    report = conform_folder(MemoryFolder(valid_files()), AS_OF, judge=judge)
+    assert all(b"corpus/book.jsonl: " in data for data in held)
+    assert item(report, 3)["since"] == "2026-01-05T12:00:00Z"
+    assert item(report, 3)["since_by"] == ANCHORED
+    assert item(report, 2)["since_by"] == OPERATOR
+    shown = "\n".join(text_lines(report))
+    assert "by the operator's clock" in shown and f"by {ANCHORED}" in shown
+    assert "since 2026-01-05T12:00:00Z by" in page(report)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"\x30\x82", ("rfc3161", False)),
+        (OTS_MAGIC + bytes.fromhex("83dfe30d2ef90c8e"), ("opentimestamps", True)),
+        (OTS_MAGIC + bytes.fromhex("83dfe30d2ef90c8e0588960d73d71901"), ("opentimestamps", False)),
+        (b'{"kind": "git"}', ("git", False)),
+        (b'{"kind": "cosigned"}', ("witness", False)),
+        (b'{"kind": "evm", "chain": 1, "transaction": "0x"}', ("evm", True)),
+        (b'{"kind": "web-archive"}', ("web-archive", False)),
+        (b'{"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json"}', ("rekor", False)),
+        (b'{"kind": []}', ("", False)),
+        (b"{", ("", False)),
+        (b"git", ("", False)),
+        (b"", ("", False)),
+    ],
+)
+def test_what_evidence_is_its_bytes_say(data: bytes, kind: tuple[str, bool]) -> None:
+    assert kind_of(data) == kind
 
 
 # ---- reports

@@ -9,15 +9,33 @@ from typing import Annotated, Any
 
 import typer
 
+from beforehand.anchors import anchor as verdicts
+from beforehand.anchors.anchor import Subject as OfFile
+from beforehand.anchors.lone import check_bytes
+from beforehand.anchors.witness import CosignedRecord, check_cosigned
+from beforehand.book.checkpoint import VerifierKey
+from beforehand.book.cosignature import note_parts
 from beforehand.cli.fetch import fetch_public, is_url
+from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.screen import errors_named, out, progress_bars
 from beforehand.clock import SystemClock
 from beforehand.errors import FormatError
 from beforehand.publish.conformance.conform import conform_path, exit_code
+from beforehand.publish.conformance.evidence import WITNESS
 from beforehand.publish.conformance.forms import junit, sarif, text_lines
+from beforehand.publish.conformance.outside import (
+    CHECKS,
+    REFUSED,
+    UNCHECKED,
+    Judge,
+    Judgement,
+    Subject,
+)
 from beforehand.publish.conformance.page import page
 from beforehand.publish.conformance.profile import Profile
+from beforehand.publish.conformance.said import Evidence
 
+_WORDS = {verdicts.CHECKS: CHECKS, verdicts.REFUSED: REFUSED, verdicts.UNCHECKED: UNCHECKED}
 EPILOG = (
     "Example: beforehand conform public/ --html conformance.html. "
     "Exit codes: 0 no MUST fails, 1 one does, 2 could not check. A SHOULD that fails is said."
@@ -41,6 +59,10 @@ def conform(
     ] = None,
     league: Annotated[str | None, typer.Option(help="Which league of the folder.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Judge due times at this instant.")] = None,
+    trust: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Clocks and witnesses that you trust: opens the stamps."),
+    ] = None,
 ) -> None:
     """Judge a league by the standard's 17 requirements and print the ladder of claims.
 
@@ -50,11 +72,13 @@ def conform(
     with errors_named(as_json=as_json):
         if as_json + as_junit + as_sarif > 1:
             raise FormatError("choose one of --json, --junit, --sarif")
+        now = as_of or SystemClock().now()
         report = _judged(
             path,
-            as_of or SystemClock().now(),
+            now,
             Profile.read(profile) if profile is not None else Profile(),
             league,
+            None if trust is None else judge_with(ReaderTrust.read(trust), now),
         )
         if html is not None:
             html.write_text(page(report), encoding="utf-8")
@@ -72,14 +96,44 @@ def conform(
     raise typer.Exit(exit_code(report))
 
 
-def _judged(path: str, as_of: str, profile: Profile, league: str | None) -> dict[str, Any]:
+def judge_with(reader: ReaderTrust, as_of: str) -> Judge:
+    """The verifiers of outside evidence with a reader's trust, as the checks want them."""
+
+    def judge(piece: Evidence, data: bytes, subject: Subject) -> Judgement:
+        if piece.kind == WITNESS:
+            return _cosigned(data, subject, reader, as_of)
+        verdict = check_bytes(data, OfFile.of_bytes(subject.data), reader.trust, as_of)
+        return Judgement(_WORDS[verdict.result], verdict.words, verdict.not_after)
+
+    return judge
+
+
+def _cosigned(data: bytes, subject: Subject, reader: ReaderTrust, as_of: str) -> Judgement:
+    """What a witness's record is worth: its note is the published checkpoint, by a quorum."""
+    try:
+        own = {VerifierKey.parse(key).public for key in subject.keys}
+        note = CosignedRecord.parse(data).note
+        if note_parts(note)[0] != note_parts(subject.data)[0]:
+            return Judgement(REFUSED, "the cosignatures are on another checkpoint")
+    except FormatError as error:
+        return Judgement(UNCHECKED, str(error))
+    keys = [key for key in reader.witnesses if key.public not in own]
+    if not keys or len(keys) < reader.quorum:
+        return Judgement(UNCHECKED, "no quorum of witnesses is trusted, so nobody vouches for it")
+    verdict = check_cosigned(data, OfFile.of_bytes(note), keys, reader.quorum, as_of)
+    return Judgement(_WORDS[verdict.result], verdict.words, verdict.not_after)
+
+
+def _judged(
+    path: str, as_of: str, profile: Profile, league: str | None, judge: Judge | None
+) -> dict[str, Any]:
     """The report on a path, or on what lies at a URL."""
     if not is_url(path):
-        return conform_path(Path(path), as_of, profile=profile, league=league)
+        return conform_path(Path(path), as_of, profile=profile, league=league, judge=judge)
     with tempfile.TemporaryDirectory(prefix="beforehand-") as folder:
         with progress_bars() as progress:
             fetch_public(path, Path(folder), progress)
-        report = conform_path(Path(folder), as_of, profile=profile, league=league)
+        report = conform_path(Path(folder), as_of, profile=profile, league=league, judge=judge)
     report["not_excluded"].append(
         "files beside the listed ones: a web host shows only what is asked for"
     )

@@ -22,7 +22,14 @@ from beforehand.book.manifest import MANIFEST_FORMAT, MANIFEST_PATH, sign_manife
 from beforehand.book.tiles import tile_files
 from beforehand.book.tree import line_leaf, tree_root
 from beforehand.records.codec import digest
-from beforehand.testing.mutants_league import AS_OF, LEAGUE, ORIGIN, Draft
+from beforehand.testing.mutants_league import (
+    AS_OF,
+    LEAGUE,
+    ORIGIN,
+    THE_LIST,
+    Draft,
+    stand_in,
+)
 from beforehand.testing.mutants_tables import COLUMNS, Tables, table_bytes, tables_of
 
 BASE = f"api/v1/{LEAGUE}"
@@ -58,26 +65,45 @@ class Operator:
 
 @dataclass(frozen=True)
 class Chained:
-    """A draft as chained lines, and the number of each label's line."""
+    """A draft as chained lines, the number of each label's line, and the lists that are sealed."""
 
     raws: list[bytes]
     links: list[str]
     numbers: dict[str, int]
+    lists: dict[str, bytes]
 
 
 def chain(draft: Draft, operator: Operator) -> Chained:
     """Number, seal and link every line; a reference that leads nowhere becomes 0."""
     numbers = {line["_label"]: n for n, line in enumerate(draft.lines, 1)}
-    raws, links, prev = [], [], ""
+    raws: list[bytes] = []
+    links: list[str] = []
+    lists: dict[str, bytes] = {}
+    prev = ""
     for n, line in enumerate(draft.lines, 1):
         content = {key: _resolved(value, numbers) for key, value in line.items() if key != "_label"}
         if content.get("key") == "KEY":
             content["key"] = operator.verifier.text()
+        for body in content.get("bodies", ()):
+            if body["sha256"] == THE_LIST:
+                size = min(content["checkpoint_size"], n - 1)
+                listed = _list_over(size, raws, links)
+                body["sha256"] = digest(listed)
+                lists[body["sha256"]] = listed
         made = make_line(content, n, prev)
         raws.append(made.raw)
         links.append(made.link)
         prev = made.link
-    return Chained(raws, links, numbers)
+    return Chained(raws, links, numbers, lists)
+
+
+def _list_over(size: int, raws: list[bytes], links: list[str]) -> bytes:
+    """The stamped list over the first lines, in the seed's text form."""
+    if not size:
+        return BYTE_RULE.encode()
+    prefix = digest(b"".join(raw + b"\n" for raw in raws[:size]))
+    line = f"{LEAGUE}/book.jsonl: {size} lines, sha256 {prefix}, last link {links[size - 1]}\n"
+    return (line + BYTE_RULE).encode()
 
 
 def _resolved(value: Any, numbers: dict[str, int]) -> Any:
@@ -97,11 +123,8 @@ def stamped_lists(draft: Draft, chained: Chained) -> Files:
         size = chained.numbers.get(label, 0)
         if not size:
             continue
-        prefix = digest(b"".join(raw + b"\n" for raw in chained.raws[:size]))
-        line = f"{LEAGUE}/book.jsonl: {size} lines, sha256 {prefix}, last link "
-        text = line + chained.links[size - 1] + "\n" + BYTE_RULE
-        files[name] = text.encode()
-        files[f"{name}.rfc3161.tsr"] = b"a stand-in for a token; no verifier accepts it\n"
+        files[name] = _list_over(size, chained.raws, chained.links)
+        files[f"{name}.rfc3161.tsr"] = stand_in("rfc3161", f"the list {name}")
     return files
 
 
@@ -136,7 +159,7 @@ def _book_files(draft: Draft, chained: Chained, operator: Operator) -> Files:
             files[f"{BASE}/{body_path(name)}"] = data
             if named[name] == "ask":
                 files[f"{BASE}/asks/{name}.md"] = data
-    return files
+    return files | {f"{BASE}/{body_path(name)}": data for name, data in chained.lists.items()}
 
 
 def _treed(raws: list[bytes], operator: Operator) -> Files:

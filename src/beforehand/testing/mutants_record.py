@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from beforehand.testing.mutants_events import (
@@ -14,11 +15,11 @@ from beforehand.testing.mutants_events import (
     lose_body,
     move,
     put,
-    remove,
     said,
 )
-from beforehand.testing.mutants_kinds import ChangeLines, Mutant
-from beforehand.testing.mutants_league import Draft, ref
+from beforehand.testing.mutants_files import Files
+from beforehand.testing.mutants_kinds import ChangeFiles, ChangeLines, Mutant
+from beforehand.testing.mutants_league import Draft, ref, stand_in
 
 
 def record_mutants() -> list[Mutant]:
@@ -92,7 +93,7 @@ def _rewritten() -> list[Mutant]:
               attack="rewritten line", **kept),
         said(2, "inserted-line", "a line put in after the stamp", _inserted,
               attack="inserted line", **kept),
-        said(2, "deleted-line", "a line taken out after the stamp", remove(f"{AM}/close"),
+        said(2, "deleted-line", "a line taken out after the stamp", _deleted,
               attack="rewritten line", **kept),
         said(2, "dropped-tail", "the end cut off after the last stamp", _cut,
               attack="dropped tail after a stamp", **kept),
@@ -111,6 +112,13 @@ def _other_p(draft: Draft) -> None:
 
 def _inserted(draft: Draft) -> None:
     draft.insert_after("q2", {"_label": "late", "kind": "note", "text": "put in later"})
+
+
+def _deleted(draft: Draft) -> None:
+    before = draft.lines[draft.place(f"{AM}/close") - 1]["_label"]
+    draft.lines.remove(draft.line(f"{AM}/close"))
+    for anchor in ("rfc3161", "rekor"):
+        draft.line(f"{AM}/{anchor}")["checkpoint_size"] = ref(before)
 
 
 def _cut(draft: Draft) -> None:
@@ -159,8 +167,55 @@ def _stamped_early(draft: Draft) -> None:
         draft.line(f"{LAST}/{anchor}")["checkpoint_size"] = ref(label)
 
 
+def _all_by(data: Callable[[str], bytes], anchor: str = "") -> ChangeLines:
+    """Every proof of the log replaced by other bytes, under another name where one is given."""
+
+    def change(draft: Draft) -> None:
+        for line in draft.of_kind("proof"):
+            if line["anchor"] == "rekor":
+                line["anchor"] = anchor or "rekor"
+                line["bodies"][1] = draft.body("proof", data(line["_label"]), line["at"])
+
+    return change
+
+
+def _only_detached(draft: Draft) -> None:
+    draft.lines = [line for line in draft.lines if line["kind"] != "proof"]
+
+
+def _detached_as(end: str | None, data: bytes | None = None) -> ChangeFiles:
+    """The files beside each list under another ending, with other bytes, or gone."""
+
+    def change(files: Files) -> None:
+        for name in [name for name in files if name.endswith(".tsr")]:
+            held = files.pop(name)
+            if end is not None:
+                files[name + end] = held if data is None else data
+
+    return change
+
+
+def _list_of_others(draft: Draft) -> None:
+    label = f"{LAST}/rfc3161"
+    other = draft.body("list", b"A list that names no book.\n", draft.line(label)["at"])
+    draft.line(label)["bodies"][0] = other
+
+
 def _anchors() -> list[Mutant]:
     return [
+        said(3, "bare-lists", "lists alone, and nobody who stamped them", _only_detached,
+              files=_detached_as(None)),
+        said(3, "pending-beside-lists", "nothing but promises beside the lists", _only_detached,
+              files=_detached_as(".pending"), attack="a pending proof shown as anchored"),
+        said(3, "empty-beside-lists", "empty files beside the lists", _only_detached,
+              files=_detached_as("", b"")),
+        said(3, "promise-as-complete", "a calendar's promise sealed as a complete proof",
+              _all_by(lambda name: stand_in("opentimestamps", name)),
+              attack="a pending OTS shown as anchored"),
+        said(3, "authority-named-git", "a time-stamping authority that is called git",
+              _all_by(lambda name: stand_in("rfc3161", f"another over {name}"), "git")),
+        said(3, "list-of-other-lines", "a proof line with a list of other lines",
+              _list_of_others),
         said(3, "no-stamp", "no run was ever stamped", _unstamped(AM, PM, NEXT, LAST)),
         said(3, "last-run-unstamped", "the last run was not stamped", _unstamped(LAST)),
         said(3, "run-stamped-with-the-next", "a run was stamped only with the next one",

@@ -12,6 +12,7 @@ from typing import Any
 from beforehand.book.folder import Folder, read_file
 from beforehand.errors import FormatError
 from beforehand.publish.conformance.events import table_contracts
+from beforehand.publish.conformance.evidence import take_evidence
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import take_walked
 from beforehand.publish.conformance.folder_lines import read_cells, take_line
@@ -56,6 +57,7 @@ def read_book(folder: Folder, book: str, profile: Profile, as_of: str, *, lone: 
             _take(exhibit, n, value)
     exhibit.lines = walked.lines
     take_walked(exhibit, book, walked)
+    take_evidence(exhibit, folder)
     _read_asks(exhibit, folder, names, stamps)
     _read_rows(exhibit, folder, names)
     _read_board(exhibit, folder, names)

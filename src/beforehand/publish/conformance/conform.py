@@ -5,6 +5,7 @@ Standard library only: the same modules are published as `conform.pyz`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,14 @@ from beforehand.publish.conformance.events import check_contracts
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import read_folder
 from beforehand.publish.conformance.open_data import check_open
-from beforehand.publish.conformance.outside import Judge, check_anchors
+from beforehand.publish.conformance.outside import (
+    Judge,
+    Weighed,
+    check_anchors,
+    checked_size,
+    kept_size,
+    weigh,
+)
 from beforehand.publish.conformance.pooling import check_common_events
 from beforehand.publish.conformance.profile import Profile
 from beforehand.publish.conformance.ranking import check_ranking
@@ -96,10 +104,11 @@ def conform_folder(
 def report_on(exhibit: Exhibit, judge: Judge | None = None) -> dict[str, Any]:
     """The 17 requirements and the ladder of claims, as JSON values."""
     instant_key(exhibit.as_of)
-    checks = run_checks(exhibit, judge)
+    weighed = weigh(exhibit, judge)
+    checks = run_checks(exhibit, weighed, judged=judge is not None)
     told = [check.content() for check in checks]
     if exhibit.simulated:  # a date of simulated time is no date from which anything holds
-        told = [{**item, "since": None} for item in told]
+        told = [{**item, "since": None, "since_by": None} for item in told]
     counts = {status: sum(item["status"] == status for item in told) for status in STATUSES}
     failed = {
         level: sum(item["status"] == FAIL and item["level"] == level for item in told)
@@ -121,16 +130,16 @@ def report_on(exhibit: Exhibit, judge: Judge | None = None) -> dict[str, Any]:
         },
         "requirements": told,
         "claims": claims_of(exhibit, checks),
-        "not_excluded": _not_excluded(exhibit),
+        "not_excluded": _not_excluded(exhibit, weighed),
     }
 
 
-def run_checks(exhibit: Exhibit, judge: Judge | None = None) -> list[Check]:
+def run_checks(exhibit: Exhibit, weighed: Sequence[Weighed], *, judged: bool) -> list[Check]:
     """Every requirement's check, in their order."""
     return [
         check_contracts(exhibit),
         check_record(exhibit),
-        check_anchors(exhibit, judge),
+        check_anchors(exhibit, weighed, judged=judged),
         check_common_events(exhibit),
         check_runs(exhibit),
         check_counted(exhibit),
@@ -148,9 +157,8 @@ def run_checks(exhibit: Exhibit, judge: Judge | None = None) -> list[Check]:
     ]
 
 
-def _not_excluded(exhibit: Exhibit) -> list[str]:
+def _not_excluded(exhibit: Exhibit, weighed: Sequence[Weighed]) -> list[str]:
     """What no reader of these files can rule out, however the checks end."""
-    stamped = max((stamp.lines for stamp in exhibit.stamps), default=0)
     found = [
         "a second record kept beside this one, of which the better is shown",
         "models asked outside the record, and their replies thrown away",
@@ -158,14 +166,30 @@ def _not_excluded(exhibit: Exhibit) -> list[str]:
         "a source of outcomes that is wrong",
     ]
     if exhibit.form != "table":
-        found.append(
-            f"lines cut off or rewritten behind line {stamped}, the last that a stamped list "
-            "covers, by whoever holds the league's key"
-            if stamped
-            else "the whole record rewritten and signed anew: no stamped list is at hand, and no "
-            "checkpoint that a reader kept is compared here (`beforehand verify --since`)"
-        )
+        found.append(_rewriting(checked_size(weighed), kept_size(exhibit, weighed)))
     return found
+
+
+def _rewriting(checked: int, kept: int) -> str:
+    """How much of the record its key's holder could write anew: only evidence limits that."""
+    if checked:
+        said = (
+            f"lines cut off or rewritten behind line {checked}, the last that evidence which "
+            "checks covers, by whoever holds the league's key"
+        )
+        if kept > checked:
+            said += f" (that which covers line {kept} is present, not checked)"
+        return said
+    if kept:
+        return (
+            f"lines cut off or rewritten behind line {kept}, the last that a stamped list with "
+            "evidence covers, by whoever holds the league's key; that evidence is present, not "
+            "checked, and if it does not check, the whole record can be"
+        )
+    return (
+        "the whole record rewritten and signed anew: no stamped list with complete evidence is at "
+        "hand, and no checkpoint that a reader kept is compared here (`beforehand verify --since`)"
+    )
 
 
 def exit_code(report: dict[str, Any]) -> int:

@@ -16,6 +16,7 @@ from beforehand.publish.conformance.said import (
     Body,
     Contract,
     Correction,
+    Evidence,
     Outcome,
     ProofSaid,
     Roster,
@@ -68,6 +69,10 @@ class Exhibit:
     erased: set[str] = field(default_factory=set)
     bodies: list[Body] = field(default_factory=list)
     stamps: list[Stamp] = field(default_factory=list)
+    listed: dict[int, Stamp] = field(default_factory=dict)
+    misfits: set[Stamp] = field(default_factory=set)
+    evidence: list[Evidence] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
     rows: list[Row] | None = None
     readers: list[dict[str, str]] | None = None
     chain: list[tuple[Pointer, str]] = field(default_factory=list)

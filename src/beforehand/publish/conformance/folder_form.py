@@ -12,6 +12,7 @@ from beforehand.book.options import Options
 from beforehand.book.verify import verify_folder
 from beforehand.clock import instant_key
 from beforehand.errors import BeforehandError, FormatError
+from beforehand.publish.conformance.evidence import take_evidence, take_lists
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_lines import read_cells, take_line
 from beforehand.publish.conformance.profile import Profile
@@ -21,6 +22,7 @@ from beforehand.publish.conformance.tables import read_json, read_rows, read_tab
 from beforehand.publish.conformance.walk_lines import (
     Walked,
     check_stamps,
+    fill_prefixes,
     read_stamps,
     walk_lines,
 )
@@ -50,7 +52,10 @@ def read_folder(folder: Folder, profile: Profile, as_of: str, league: str | None
     questions_at: dict[int, str] = {}
     for n, value in walk_lines(folder, exhibit.book, {s.lines for s in stamps}, walked):
         take_line(exhibit, n, value, questions_at)
+    take_lists(exhibit, lambda path: _is_of(path, entry["league"], books))
+    fill_prefixes(folder, exhibit.book, {stamp.lines for stamp in exhibit.stamps}, walked)
     take_walked(exhibit, exhibit.book, walked)
+    take_evidence(exhibit, folder)
     exhibit.lines = walked.lines
     if exhibit.simulated and published_at and before(published_at, as_of):
         # Simulated time stands still between two publications: nothing came due since.
@@ -109,10 +114,9 @@ def _body(folder: Folder, base: str, sha256: str) -> bytes | None:
 def take_walked(exhibit: Exhibit, name: str, walked: Walked) -> None:
     """What the walk over a book found wrong in it, and against its stamped lists."""
     exhibit.chain += [(Pointer(name, n), message) for n, _, message in walked.problems]
-    exhibit.chain += [
-        (Pointer(stamp.place.file, stamp.place.line), message)
-        for stamp, message in check_stamps(exhibit.stamps, walked)
-    ]
+    for stamp, message in check_stamps(exhibit.stamps, walked):
+        exhibit.chain.append((Pointer(stamp.place.file, stamp.place.line), message))
+        exhibit.misfits.add(stamp)
 
 
 def _check_core(exhibit: Exhibit, folder: Folder) -> None:

@@ -56,6 +56,7 @@ def _league(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
     if n != 1:
         return
     exhibit.origin = text(value, "origin")
+    exhibit.keys.append(text(value, "key"))
     data = exhibit.read_body(text(value, "declaration_sha256"))
     if data is None or len(data) > MAX_DECLARATION_BYTES:
         return
@@ -168,6 +169,10 @@ def _proof(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
     exhibit.proofs.append(ProofSaid(n, at, text(value, "anchor"), size, text(value, "state")))
 
 
+def _key(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
+    exhibit.keys.append(text(value, "key"))
+
+
 def _snapshot(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
     exhibit.snapshots[n] = {**value, "at": at}
 
@@ -195,6 +200,7 @@ _TAKERS = {
     "reference": _reference,
     "correction": _correction,
     "proof": _proof,
+    "key": _key,
     "snapshot": _snapshot,
     "close": _close,
     "release": _release,

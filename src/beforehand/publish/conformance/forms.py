@@ -114,7 +114,7 @@ def text_lines(report: dict[str, Any]) -> list[str]:
         f"{counted(report['read']['lines'], 'line')}, {counted(report['read']['rows'], 'row')}"
     ]
     for item in report["requirements"]:
-        since = f"  since {item['since']}" if item["since"] else ""
+        since = f"  since {item['since']} by {item['since_by']}" if item["since"] else ""
         out.append(
             f"{item['id']:>2} {item['level']:<6} {item['status']:<14} {item['title']}{since}"
         )

@@ -9,25 +9,88 @@ for the evidence of `beforehand.anchors`.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from beforehand.publish.conformance.evidence import CHANNELS, WITNESS, checkpoint_note
 from beforehand.publish.conformance.exhibit import Exhibit
-from beforehand.publish.conformance.result import Check, counted
-from beforehand.publish.conformance.said import ProofSaid, Run
+from beforehand.publish.conformance.result import ANCHORED, Check, counted
+from beforehand.publish.conformance.said import Evidence, Run, before
 
 CHECKS = "checks"
 REFUSED = "refused"
 UNCHECKED = "unchecked"
 
-# (proof line, evidence bytes) -> (one of the three words, what was looked at).
-Judge = Callable[[ProofSaid, bytes], tuple[str, str]]
 
-# Anchors that are an append-only channel which the operator does not control.
-CHANNELS = ("rekor", "git", "archive", "witness", "evm", "zenodo")
+@dataclass(frozen=True)
+class Judgement:
+    """What a judge says of a piece: one of the three words, why, and by when it proves the list."""
+
+    word: str
+    said: str
+    not_after: str | None = None
 
 
-def check_anchors(exhibit: Exhibit, judge: Judge | None = None) -> Check:
-    """Requirement 3."""
+@dataclass(frozen=True)
+class Subject:
+    """What a piece should speak of: the stamped list's bytes, of a witness the checkpoint's note.
+
+    `keys` are the book's own: a witness that signs with one of them is none.
+    """
+
+    data: bytes
+    keys: tuple[str, ...] = ()
+
+
+# (the piece, its bytes, what it should speak of) -> what they are worth.
+Judge = Callable[[Evidence, bytes, Subject], Judgement]
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A complete piece with its judgement; without a judge nothing is more than present."""
+
+    piece: Evidence
+    judgement: Judgement
+
+    @property
+    def checks(self) -> bool:
+        """Whether a caller's verifier said so."""
+        return self.judgement.word == CHECKS
+
+
+def weigh(exhibit: Exhibit, judge: Judge | None) -> list[Weighed]:
+    """Every complete piece of evidence as the caller's verifiers see it."""
+    if exhibit.simulated or exhibit.form == "table":
+        return []
+    return [
+        Weighed(piece, _judgement(exhibit, piece, judge))
+        for piece in exhibit.evidence
+        if not piece.pending
+    ]
+
+
+def _judgement(exhibit: Exhibit, piece: Evidence, judge: Judge | None) -> Judgement:
+    if not piece.sha256:
+        return Judgement(UNCHECKED, "its evidence is missing")
+    if piece.stamp is None:
+        return Judgement(UNCHECKED, "no list over these lines is published with it")
+    if piece.stamp in exhibit.misfits:
+        return Judgement(UNCHECKED, "its list is not of this book as it stands")
+    if judge is None:
+        return Judgement(UNCHECKED, "present, not checked")
+    witnessed = piece.kind == WITNESS
+    data = piece.read()
+    subject = checkpoint_note(exhibit, piece.size) if witnessed else piece.read_list()
+    if data is None or subject is None:
+        return Judgement(UNCHECKED, "what it speaks of is missing")
+    return judge(piece, data, Subject(subject, tuple(exhibit.keys)))
+
+
+def check_anchors(
+    exhibit: Exhibit, weighed: Sequence[Weighed] = (), *, judged: bool = False
+) -> Check:
+    """Requirement 3; `judged` where the caller has verifiers."""
     check = Check(3)
     if exhibit.form == "table":
         check.gap(
@@ -42,28 +105,50 @@ def check_anchors(exhibit: Exhibit, judge: Judge | None = None) -> Check:
         )
         return check
     _check_pending(check, exhibit)
-    _check_cover(check, exhibit)
-    _check_channel(check, exhibit)
+    _check_lists(check, exhibit)
+    _check_cover(check, exhibit, weighed)
+    _check_channel(check, exhibit, weighed)
     _check_margin(check, exhibit)
-    _judge_evidence(check, exhibit, judge)
+    if judged:
+        _tell_judged(check, exhibit, weighed)
+    else:
+        check.gap(
+            "stamps and proofs are present, not checked: this checker opens no token, block or log",
+            "run `beforehand conform --trust DIR` or `beforehand verify --trust DIR`, which open "
+            "them",
+        )
     return check
 
 
 def _check_pending(check: Check, exhibit: Exhibit) -> None:
     """Evidence that is only promised anchors nothing."""
-    done = {(proof.anchor, proof.size) for proof in exhibit.proofs if proof.state == "complete"}
-    late = [p for p in exhibit.proofs if p.state != "complete" and (p.anchor, p.size) not in done]
-    if late and not done:
-        check.fault(
-            "every proof is pending, and a pending proof anchors nothing",
-            exhibit.at_line(late[0].n),
-        )
+    for piece in exhibit.evidence:
+        if piece.misnamed:
+            check.fault(
+                f"{piece.anchor[:40]}: a promise is sealed as a complete proof", piece.place
+            )
+    late = [piece for piece in exhibit.evidence if piece.pending]
+    if late and len(late) == len(exhibit.evidence):
+        check.fault("every proof is pending, and a pending proof anchors nothing", late[0].place)
 
 
-def _check_cover(check: Check, exhibit: Exhibit) -> None:
+def _check_lists(check: Check, exhibit: Exhibit) -> None:
+    """A sealed list is over the lines that its proof line says."""
+    for proof in exhibit.proofs:
+        named = next((b for b in exhibit.bodies_at(proof.n) if b.role == "list"), None)
+        if named is None or proof.n in exhibit.listed:
+            continue
+        if exhibit.read_body(named.sha256) is not None:
+            check.fault(
+                f"its list is not over the {counted(proof.size, 'line')} of this book that the "
+                "line says",
+                exhibit.at_line(proof.n),
+            )
+
+
+def _check_cover(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -> None:
     """Every run's last answer lies within some stamped size."""
-    sizes = [proof.size for proof in exhibit.proofs if proof.state == "complete"]
-    sizes += [stamp.lines for stamp in exhibit.stamps if stamp.proofs or exhibit.form == "folder"]
+    sizes = [each.piece.size for each in weighed]
     if not sizes and exhibit.form == "book":
         check.gap(
             "no stamped list with a proof beside it is among these files",
@@ -91,17 +176,24 @@ def _check_cover(check: Check, exhibit: Exhibit) -> None:
         check.seen.append(f"{counted(len(exhibit.runs), 'run')}, each within a stamp of its own")
 
 
-def _check_channel(check: Check, exhibit: Exhibit) -> None:
-    """The digest stands on a channel that the operator does not control, and it is named."""
+def _check_channel(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -> None:
+    """The digest stands on a channel that the operator does not control, by what evidence is."""
     declared = exhibit.declaration("anchors", "use")
     named = {str(name) for name in declared} if isinstance(declared, list) else set()
-    used = {proof.anchor for proof in exhibit.proofs if proof.state == "complete"}
+    if any(each.piece.kind in CHANNELS for each in weighed):
+        return
     if exhibit.form == "book":
         check.gap(
             "the channels that the proof page names are not among these files",
             "name the append-only channel of each digest beside its proof",
         )
-    elif not any(anchor.startswith(CHANNELS) for anchor in used):
+    elif any(not each.piece.kind for each in weighed):
+        check.gap(
+            "evidence that is missing or of no known form: whether a digest stands on an "
+            "append-only channel is not to be seen",
+            "publish the evidence of each proof line",
+        )
+    else:
         told = f" (declared: {', '.join(sorted(named))[:100]})" if named else ""
         check.fault(
             "no digest stands on an append-only channel outside the operator" + told,
@@ -117,42 +209,58 @@ def _check_margin(check: Check, exhibit: Exhibit) -> None:
         )
 
 
-def _judge_evidence(check: Check, exhibit: Exhibit, judge: Judge | None) -> None:
-    """Let the caller's verifiers look at each complete proof; without them nothing passes."""
-    if judge is None:
-        check.gap(
-            "stamps and proofs are present, not checked: this checker opens no token, block or log",
-            "run `beforehand verify`, which opens them",
-        )
-        return
-    good = []
-    for proof in exhibit.proofs:
-        if proof.state != "complete":
-            continue
-        for body in exhibit.bodies_at(proof.n):
-            if body.role == "evidence" and _judged(check, exhibit, judge, proof, body.sha256):
-                good.append(proof.size)
-    end = max((end for _, end in run_ends(exhibit)), default=0)
-    if not good or max(good) < end:
+def _tell_judged(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -> None:
+    """What the caller's verifiers said of each piece."""
+    for each in weighed:
+        piece, word = each.piece, each.judgement.word
+        told = f"{piece.anchor[:40]}: {each.judgement.said}"
+        if word == CHECKS:
+            check.saw(told, piece.place)
+        elif word == REFUSED:
+            check.fault(told, piece.place)
+        else:
+            check.gap(told, "give the checker what it needs")
+    ends = [end for _, end in run_ends(exhibit)]
+    good = [each for each in weighed if each.checks]
+    if checked_size(weighed) < max(ends, default=1):
         check.gap(
             "not every run lies within a proof that checks",
             "publish the evidence of each, and give the checker what it needs to open it",
         )
+        return
+    _tell_since(check, good, min(ends, default=0))
 
 
-def _judged(check: Check, exhibit: Exhibit, judge: Judge, proof: ProofSaid, sha256: str) -> bool:
-    """Whether the caller's verifier says that a proof checks; its words are kept."""
-    data = exhibit.read_body(sha256)
-    word, said = (UNCHECKED, "missing") if data is None else judge(proof, data)
-    place, told = exhibit.at_line(proof.n), f"{proof.anchor[:40]}: {said}"
-    if word == CHECKS:
-        check.saw(told, place)
-        check.holds_since(proof.at)
-    elif word == REFUSED:
-        check.fault(told, place)
+def _tell_since(check: Check, good: Sequence[Weighed], end: int) -> None:
+    """It holds from when others had the first run; by the operator's word where none says when."""
+    over = [each for each in good if each.piece.size >= end]
+    times = [each.judgement.not_after for each in over if each.judgement.not_after]
+    if times:
+        first = times[0]
+        for each in times[1:]:
+            first = each if before(each, first) else first
+        check.holds_since(first)
+        check.since_by = ANCHORED
     else:
-        check.gap(told, "give the checker what it needs")
-    return word == CHECKS
+        check.holds_since(*sorted(each.piece.at for each in over if each.piece.at)[:1])
+
+
+def checked_size(weighed: Sequence[Weighed]) -> int:
+    """How many lines lie within evidence that checks."""
+    return max((each.piece.size for each in weighed if each.checks), default=0)
+
+
+def kept_size(exhibit: Exhibit, weighed: Sequence[Weighed]) -> int:
+    """How many lie within a fitting list that has complete evidence of a known form by it."""
+    return max(
+        (
+            each.piece.size
+            for each in weighed
+            if each.piece.kind and each.piece.stamp and each.piece.stamp not in exhibit.misfits
+            and each.judgement.word != REFUSED
+        ),
+        default=0,
+    )  # fmt: skip
 
 
 def run_ends(exhibit: Exhibit) -> list[tuple[Run, int]]:

@@ -60,7 +60,7 @@ def _list(items: list[str]) -> str:
 def _row(item: dict[str, Any]) -> str:
     status = escape(item["status"])
     places = [_place(place) for place in item["evidence"]]
-    since = f" since {item['since']}" if item["since"] else ""
+    since = f" since {item['since']} by {item['since_by']}" if item["since"] else ""
     said = item["said"] + [f"to do: {do}" for do in item["do"]]
     shown = "".join(f"<li><code>{escape(place)}</code></li>" for place in places)
     return (

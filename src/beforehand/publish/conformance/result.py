@@ -12,6 +12,10 @@ UNVERIFIABLE = "UNVERIFIABLE"
 NOT_APPLICABLE = "NOT_APPLICABLE"
 STATUSES = (PASS, FAIL, UNVERIFIABLE, NOT_APPLICABLE)
 
+# By whose clock a requirement holds since an instant.
+OPERATOR = "the operator's clock"
+ANCHORED = "others' evidence"
+
 MUST = "MUST"
 SHOULD = "SHOULD"
 
@@ -129,6 +133,7 @@ class Check:
     seen: list[str] = field(default_factory=list)
     evidence: list[Pointer] = field(default_factory=list)
     since: str | None = None
+    since_by: str = OPERATOR
     absent: str = ""
 
     def fault(self, said: str, place: Pointer | None = None) -> None:
@@ -183,6 +188,7 @@ class Check:
             "evidence": [place.content() for place in pointers[:MAX_POINTERS]],
             "more_evidence": max(0, len(pointers) - MAX_POINTERS) + self.more_faults,
             "since": self.since if status == PASS else None,
+            "since_by": self.since_by if status == PASS and self.since else None,
         }
 
     def _sentences(self) -> Iterable[str]:

@@ -6,7 +6,7 @@ or "", and what is missing is a gap for the check that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -176,6 +176,30 @@ class Stamp:
     sha256: str
     last_link: str
     proofs: tuple[str, ...] = ()
+    promises: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A piece of evidence from outside over the first `size` lines.
+
+    `at` is when it was sealed, "" where it lies detached. `stamp` is the line
+    of the list that it stamps, None where that list is not published or is
+    over other lines. `kind` is what its bytes are, "" where they are nothing
+    known; `misnamed`, that a promise was sealed as complete.
+    """
+
+    place: Pointer
+    anchor: str
+    size: int
+    at: str
+    stamp: Stamp | None
+    kind: str
+    sha256: str
+    pending: bool
+    misnamed: bool
+    read: Callable[[], bytes | None]
+    read_list: Callable[[], bytes | None]
 
 
 @dataclass(frozen=True)

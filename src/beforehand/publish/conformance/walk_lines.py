@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from beforehand.book.chain import check_piece, cut_pieces, seam_findings
@@ -23,6 +23,8 @@ MAX_STAMP_BYTES = 64 << 10
 MAX_SEAL_BYTES = 1 << 20
 # Files of `beforehand seal` beside what it sealed.
 SEAL_SUFFIX, OPENING_SUFFIX = ".seal", ".opening"
+# Evidence that is a promise yet.
+PENDING_SUFFIX = ".pending"
 
 _STAMPED = re.compile(
     r"(?P<path>\S+): (?P<n>[1-9]\d{0,9}) lines, sha256 (?P<sha>[0-9a-f]{64}), "
@@ -103,21 +105,51 @@ def read_stamps(folder: Folder, names: list[str]) -> list[Stamp]:
             said = read_file(folder, name, MAX_STAMP_BYTES).decode("utf-8")
         except (FormatError, UnicodeDecodeError):
             continue
-        proofs = tuple(each for each in sorted(beside.get(name, ())) if _stamps(folder, each))
+        held = [each for each in sorted(beside.get(name, ())) if _stamps(folder, each)]
+        proofs = tuple(each for each in held if not each.endswith(PENDING_SUFFIX))
+        promises = tuple(each for each in held if each.endswith(PENDING_SUFFIX))
         for number, line in enumerate(said.split("\n"), 1):
-            match = _STAMPED.fullmatch(line)
-            if match is not None:
-                found.append(
-                    Stamp(
-                        Pointer(name, number),
-                        match["path"],
-                        int(match["n"]),
-                        match["sha"],
-                        match["link"],
-                        proofs,
-                    )
-                )
+            stamp = _stamp(Pointer(name, number), line)
+            if stamp is not None:
+                found.append(replace(stamp, proofs=proofs, promises=promises))
     return found
+
+
+def stamps_of_list(place: Pointer, data: bytes) -> list[Stamp]:
+    """Every line of a stamped list that is sealed as a body; `place` is that of its proof line."""
+    if len(data) > MAX_STAMP_BYTES:
+        return []
+    try:
+        lines = data.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        return []
+    return [stamp for line in lines if (stamp := _stamp(place, line)) is not None]
+
+
+def _stamp(place: Pointer, line: str) -> Stamp | None:
+    match = _STAMPED.fullmatch(line)
+    if match is None:
+        return None
+    return Stamp(place, match["path"], int(match["n"]), match["sha"], match["link"])
+
+
+def fill_prefixes(folder: Folder, name: str, sizes: set[int], walked: Walked) -> None:
+    """Digests and links at sizes that were known only when the book had been read."""
+    wanted = {size for size in sizes if size <= walked.lines} - walked.prefixes.keys()
+    hasher = hashlib.sha256()
+    if not wanted:
+        return
+    with folder.open(name) as stream:
+        for _, first_n, data in cut_pieces(stream):
+            if not first_n:
+                continue
+            for n, raw in enumerate(data.split(b"\n")[:-1], first_n):
+                hasher.update(raw + b"\n")
+                if n in wanted:
+                    walked.prefixes[n] = hasher.copy().hexdigest()
+                    value = _object(raw)
+                    if value is not None:
+                        walked.links[n] = str(value.get("link"))
 
 
 def _stamps(folder: Folder, name: str) -> bool:
