@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,14 +12,13 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import ReasonFlags
 
 from beforehand.anchors.anchor import CHECKS, COMPLETE, REFUSED, UNCHECKED, Evidence, Subject
-from beforehand.anchors.quorum import check_quorum
 from beforehand.anchors.rfc3161 import MEDIA, TimeStampAuthority
 from beforehand.anchors.token_check import check_tsr
 from beforehand.anchors.tokens import parse_token
 from beforehand.anchors.trust import Authority, Trust, Window
 from beforehand.anchors.trust_files import read_authority, write_authority
 from beforehand.clock import instant_key, instant_text
-from beforehand.errors import FormatError, RemoteError, RuleError
+from beforehand.errors import FormatError, RemoteError
 from beforehand.testing.local_tsa import POLICY, LocalTsa
 from beforehand.testing.served import Asked, Served, Told
 from tests.anchors.conftest import NOTE, OTHER_NOTE
@@ -186,49 +184,6 @@ def test_a_revocation_list_that_says_nothing(tsa: LocalTsa, token: bytes, now: s
     verdict = check_tsr(token, Subject.of_bytes(NOTE), (kept,), LATER)
     assert verdict.result == CHECKS
     assert any("revocation not checked" in note for note in verdict.notes)
-
-
-@pytest.fixture(scope="module")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[LocalTsa, bytes]]]:
-    """Three authorities and a token of each."""
-    held = {}
-    for name in ("one", "two", "three"):
-        tsa = LocalTsa(tmp_path_factory.mktemp(name), name)
-        with Served(tsa.serve) as served:
-            held[name] = (tsa, TimeStampAuthority(name, served.url).submit(NOTE).data)
-    yield held
-
-
-def test_two_of_three(three: dict[str, tuple[LocalTsa, bytes]]) -> None:
-    subject = Subject.of_bytes(NOTE)
-    trusted = tuple(tsa.authority for tsa, _ in three.values())
-    tokens = {name: data for name, (_, data) in three.items()}
-    times = sorted(parse_token(data).latest for data in tokens.values())
-    verdict = check_quorum(tokens, subject, trusted, LATER)
-    assert (verdict.result, verdict.not_after) == (CHECKS, instant_text(times[1]))
-    one_false = {**tokens, "three": b"no token"}
-    assert check_quorum(one_false, subject, trusted, LATER).result == CHECKS
-    two_missing = {"one": tokens["one"]}
-    assert check_quorum(two_missing, subject, trusted, LATER).result == UNCHECKED
-
-
-def test_one_token_counts_once(three: dict[str, tuple[LocalTsa, bytes]]) -> None:
-    """Kept under three names, the token of one authority is one signature."""
-    subject = Subject.of_bytes(NOTE)
-    trusted = tuple(tsa.authority for tsa, _ in three.values())
-    thrice = dict.fromkeys(three, three["one"][1])
-    assert check_quorum(thrice, subject, trusted, LATER).result == REFUSED
-    same = tuple(Authority(name, three["one"][0].authority.roots) for name in three)
-    with pytest.raises(RuleError, match="share"):
-        check_quorum(thrice, subject, same, LATER)
-
-
-def test_a_stranger_does_not_count(three: dict[str, tuple[LocalTsa, bytes]]) -> None:
-    trusted = (three["one"][0].authority,)
-    tokens = {name: data for name, (_, data) in three.items()}
-    verdict = check_quorum(tokens, Subject.of_bytes(NOTE), trusted, LATER)
-    assert verdict.result == UNCHECKED
-    assert "two is not a trusted authority" in verdict.notes
 
 
 @pytest.mark.parametrize("body", [b"", b"0", b"<html>", bytes(1 << 17)])

@@ -68,9 +68,21 @@ def calendar() -> Iterator[str]:
             "witness 1: ",
         ),
         (
-            'use = ["witness"]\nquorum = 2',
-            f'[[anchors.witnesses]]\nurl = "{AWAY}"\nkey = "none"',
-            "the declared quorum is 2, and settings.toml lists 1",
+            'use = ["witness"]\nquorum = 3',
+            f'[anchors]\nwitness_quorum = 2\nwitnesses = [{{ url = "{AWAY}", key = "none" }}]',
+            "witness_quorum is 2, and settings.toml lists 1",
+        ),
+        (
+            'use = ["rfc3161"]\nauthorities = ["freetsa"]\nquorum = 2',
+            "",
+            "the declared quorum is 2, and it names 1 authority",
+        ),
+        ('use = ["evm"]', f'[anchors]\nevm = "{AWAY}"', "lacks anchors.evm_chain"),
+        ('use = ["evm"]', "[anchors]\nevm_chain = 1", "lacks anchors.evm: give its address"),
+        (
+            'use = ["evm"]',
+            '[anchors]\nevm_chain = 1\nevm = "http://:80/"',
+            "BEFOREHAND_EVM_KEY is not set",
         ),
     ],
 )
@@ -82,6 +94,19 @@ def test_a_setting_that_is_missing_or_none_is_bad(
     assert state == BAD
     assert said in words
     assert "secret" not in words
+
+
+def test_the_account_of_a_chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = f'[anchors]\nevm = "{AWAY}"\nevm_chain = 1\nevm_depth = 9\nevm_most_gwei = 5'
+    monkeypatch.setenv("BEFOREHAND_EVM_KEY", "0xsecret")
+    state, said = looked(tmp_path, 'use = ["evm"]', settings, offline=True)["anchor evm"]
+    assert (state, "not 32 bytes in hex" in said, "secret" in said) == (BAD, True, False)
+    monkeypatch.setenv("BEFOREHAND_EVM_KEY", "11" * 32)
+    found = looked(tmp_path, 'use = ["evm"]', settings, offline=True)
+    assert found["anchor evm"][0] == UNCHECKED
+    assert looked(tmp_path, 'use = ["evm"]', settings)["anchor evm"][0] == WARNING
+    idle = looked(tmp_path, "use = []", settings, offline=True)["anchors"][1]
+    assert "evm, evm_chain, evm_depth, evm_most_gwei, which" in idle
 
 
 def test_what_does_not_answer_is_a_warning(tmp_path: Path) -> None:

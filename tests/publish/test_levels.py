@@ -100,6 +100,13 @@ def test_attack_one_token_kept_under_two_names() -> None:
     assert "2 independent ones" in held["P1b"].evidence
 
 
+@pytest.mark.parametrize(("quorum", "level"), [(1, "2+"), (2, "2+"), (3, "2")])
+def test_a_declared_quorum_asks_for_more_and_never_for_fewer(quorum: int, level: str) -> None:
+    raws = [json.dumps(value).encode() for value in book()]
+    assert run_levels(raws, TWO, sound=True, quorum=quorum)["r"]["P1b"].level == level
+    assert run_levels(raws, TWO[:1], sound=True, quorum=quorum)["r"]["P1b"].level == "2"
+
+
 def test_attack_two_certificates_of_one_authority() -> None:
     held = levels(book(), token(keys=("k1", "root")), token(keys=("k2", "root"), name="two"))
     assert held["P1b"].level == "2"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -12,23 +13,31 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from beforehand.anchors.beacon import URLS
+from beforehand.anchors.evm import read_key
 from beforehand.anchors.foreign import plain_address
 from beforehand.anchors.opentimestamps import PUBLIC_CALENDARS
 from beforehand.book.cosignature import WitnessKey, check_witness_keys
 from beforehand.cli.league_folder import SETTINGS_NAME, LeagueFolder
-from beforehand.cli.outside import AUTHORITIES, REKOR_URL
-from beforehand.errors import FormatError
+from beforehand.cli.outside import AUTHORITIES, EVM_KEY_ENV, REKOR_URL
+from beforehand.errors import FormatError, RuleError
 from beforehand.records.declaration import Declaration
+from beforehand.stages.status import counted
 
 _GIT_SCHEMES = ("https", "ssh", "file")
 _SSH_SHORT = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:\S+", re.ASCII)
-_LIBRARIES = {"opentimestamps": "opentimestamps", "rfc3161": "rfc3161_client"}
+# What each needs installed, and the extra that brings it.
+_LIBRARIES = {
+    "opentimestamps": ("opentimestamps", "anchors"),
+    "rfc3161": ("rfc3161_client", "anchors"),
+    "evm": ("eth_account", "anchors,evm"),
+}
 _SETTINGS_OF = {
     "opentimestamps": ("calendars",),
     "rfc3161": ("authorities",),
     "rekor": ("rekor", "rekor_version"),
     "git": ("git",),
-    "witness": ("witnesses",),
+    "witness": ("witnesses", "witness_quorum"),
+    "evm": ("evm", "evm_chain", "evm_depth", "evm_most_gwei"),
     "beacon": ("beacon",),
 }
 
@@ -56,7 +65,11 @@ def anchor_settings(league: LeagueFolder, declaration: Declaration) -> list[Anch
             *(fault for each in addresses.items() for fault in _address_faults(word, *each)),
         ]
         if word == "witness":
-            faults += _witness_faults(declared, settings.get("witnesses", ()))
+            faults += _witness_faults(settings)
+        elif word == "rfc3161":
+            faults += _quorum_faults(declared)
+        elif word == "evm":
+            faults += _account_faults()
         found.append(AnchorSetting(word, addresses, tuple(faults)))
     return found
 
@@ -104,6 +117,11 @@ def _addresses(
         return {
             f"witness {n} {_shown(each['url'])}": each["url"] for n, each in enumerate(given, 1)
         }, lacking
+    if word == "evm":
+        lacking = [] if "evm" in settings else [_lacking("anchors.evm")]
+        if "evm_chain" not in settings:
+            lacking.append(f"{SETTINGS_NAME} lacks anchors.evm_chain: give the chain's id")
+        return ({"the node": settings["evm"]} if "evm" in settings else {}), lacking
     return {}, []
 
 
@@ -111,13 +129,34 @@ def _lacking(key: str) -> str:
     return f"{SETTINGS_NAME} lacks {key}: give its address"
 
 
+def _quorum_faults(declared: Mapping[str, Any]) -> list[str]:
+    """More authorities asked for than are declared: the level of a signed time is never reached."""
+    quorum, names = declared.get("quorum", 1), declared.get("authorities") or list(AUTHORITIES)
+    if quorum <= len(names):
+        return []
+    asked = counted(len(names), "authority", "authorities")
+    return [f"the declared quorum is {quorum}, and it names {asked}"]
+
+
+def _account_faults() -> list[str]:
+    """What is wrong with the account that pays for a chain; its key is never shown."""
+    held = os.environ.get(EVM_KEY_ENV)
+    if not held:
+        return [f"{EVM_KEY_ENV} is not set: the key of the account that pays the fees"]
+    try:
+        read_key(held)
+    except RuleError as error:
+        return [f"{EVM_KEY_ENV}: {error}"]
+    return []
+
+
 def _library(word: str) -> list[str]:
     """What is not installed."""
-    library = _LIBRARIES.get(word)
+    library, extra = _LIBRARIES.get(word, (None, ""))
     if library is not None and find_spec(library) is None:
         return [
             f"{library} is not installed; in a clone of the repository: "
-            "pip install -c constraints.txt '.[anchors]'"
+            f"pip install -c constraints.txt '.[{extra}]'"
         ]
     if word == "git" and shutil.which("git") is None:
         return ["the program git is not installed"]
@@ -159,7 +198,8 @@ def _git_fault(address: str) -> str | None:
     return "give an https or ssh address, or USER@HOST:PATH, or an absolute path"
 
 
-def _witness_faults(declared: Mapping[str, Any], given: Sequence[Mapping[str, str]]) -> list[str]:
+def _witness_faults(settings: Mapping[str, Any]) -> list[str]:
+    given: Sequence[Mapping[str, str]] = settings.get("witnesses", ())
     keys, faults = [], []
     for number, each in enumerate(given, 1):
         try:
@@ -170,7 +210,7 @@ def _witness_faults(declared: Mapping[str, Any], given: Sequence[Mapping[str, st
         check_witness_keys(keys)
     except FormatError as error:
         faults.append(str(error))
-    quorum = int(declared.get("quorum", len(given)))
-    if given and not 1 <= quorum <= len(given):
-        faults.append(f"the declared quorum is {quorum}, and {SETTINGS_NAME} lists {len(given)}")
+    quorum = settings.get("witness_quorum", len(given))
+    if given and quorum > len(given):
+        faults.append(f"witness_quorum is {quorum}, and {SETTINGS_NAME} lists {len(given)}")
     return faults

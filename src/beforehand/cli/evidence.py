@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from beforehand.anchors.anchor import CHECKS, REFUSED, Subject, unchecked
 from beforehand.anchors.beacon_check import check_beacon
 from beforehand.anchors.lone import check_bytes, check_evidence
-from beforehand.book.bodies import is_sealed, open_sealed
+from beforehand.book.bodies import body_path, check_body, is_sealed, open_sealed
 from beforehand.book.checkpoint import Checkpoint, VerifierKey, is_size
 from beforehand.book.cosignature import (
     WitnessKey,
@@ -33,6 +35,7 @@ from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError, IntegrityError
 from beforehand.publish.levels import (
+    NEED_TOKENS,
     PROPERTIES,
     Checked,
     Cosigned,
@@ -41,6 +44,8 @@ from beforehand.publish.levels import (
 )
 from beforehand.publish.run_facts import read_fields
 from beforehand.publish.stamps import WITNESS_NAME
+from beforehand.records.codec import is_digest
+from beforehand.records.declaration import Declaration
 from beforehand.stages.anchoring import LIST_NAME, PENDING_SUFFIX, STAMPS, kept_stamps
 from beforehand.stages.status import counted
 
@@ -54,7 +59,7 @@ SAID = ("kind", "forecaster", "run", "status")
 SHOWN_CELLS = 3
 
 
-def add_levels(report: Report, public: Path, reader: ReaderTrust, as_of: str) -> None:
+def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> None:
     """Check every stamp of every league and add the levels of its runs to the report.
 
     Evidence that does not match is a finding of step 10; what could not be
@@ -70,17 +75,52 @@ def add_levels(report: Report, public: Path, reader: ReaderTrust, as_of: str) ->
             continue
         with book.open("rb") as stream:
             lines = stream.read().split(b"\n")[:-1]
+        declared = declared_anchors(base, lines)
+        reader = with_margin(given, declared)
         checked = _check_stamps(report, base, paths[name], reader, as_of)
         witnessed = _witnessed(report, base, paths[name], lines, reader, as_of)
         if report.leagues[name].get("time") == "live":
             brackets = run_brackets(report, lines, paths[name], checked, reader)
             report.leagues[name]["brackets"] = brackets
-        levels = run_levels(lines, checked, sound=not report.findings, witnessed=witnessed)
+        levels = run_levels(
+            lines,
+            checked,
+            sound=not report.findings,
+            witnessed=witnessed,
+            quorum=declared.get("quorum", NEED_TOKENS),
+        )
         report.leagues[name]["levels"] = {
             run: {key: level.content() for key, level in held.items()}
             for run, held in levels.items()
         }
         report.leagues[name]["least_levels"] = least_levels(levels)
+
+
+def declared_anchors(base: Path, lines: Sequence[bytes]) -> Mapping[str, Any]:
+    """What the declaration says of anchors; nothing where it is not there, a finding elsewhere."""
+    sha256 = read_fields(lines[0]).get("declaration_sha256") if lines else None
+    if not is_digest(sha256):
+        return {}
+    try:
+        data = (base / body_path(str(sha256))).read_bytes()
+        check_body(data, str(sha256))
+        declared: Mapping[str, Any] = Declaration.parse(data, "declaration").content
+    except (OSError, FormatError, IntegrityError):
+        return {}
+    held: Mapping[str, Any] = declared.get("anchors", {})
+    return held
+
+
+def with_margin(reader: ReaderTrust, declared: Mapping[str, Any]) -> ReaderTrust:
+    """The reader's trust with the declared margin of a block's time, where that is the longer."""
+    margin = timedelta(minutes=declared.get("margin_minutes", 0))
+    bitcoin, evm = reader.trust.bitcoin, reader.trust.evm
+    trust = replace(
+        reader.trust,
+        bitcoin=replace(bitcoin, margin=max(bitcoin.margin, margin)),
+        evm=replace(evm, margin=max(evm.margin, margin)),
+    )
+    return replace(reader, trust=trust)
 
 
 def _paths(report: Report, public: Path) -> dict[str, str]:

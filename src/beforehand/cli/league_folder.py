@@ -64,6 +64,7 @@ _SETTINGS = Table(
                     "evm_chain": Optional(Integer(1, 2**53)),
                     "evm_depth": Optional(Integer(1, 10_000)),
                     "evm_most_gwei": Optional(Integer(1, 1_000_000)),
+                    "witness_quorum": Optional(Integer(1, 50)),
                     "witnesses": Optional(
                         Listed(Table({"url": _URL, "key": Text(400)}), most=50, least=1)
                     ),

@@ -92,7 +92,7 @@ def _anchors_named(
                 )
             ]
         case "witness":
-            return [_witnesses(declared, settings, pen, clock)]
+            return [_witnesses(settings, pen, clock)]
         case "evm":
             return [_evm(settings)]
     raise RuleError("this version knows no such anchor")
@@ -127,17 +127,14 @@ def _authorities(declared: Mapping[str, Any], settings: Mapping[str, Any]) -> li
     return [TimeStampAuthority(name, known[name]) for name in names]
 
 
-def _witnesses(
-    declared: Mapping[str, Any], settings: Mapping[str, Any], pen: Pen, clock: Clock
-) -> Witnesses:
+def _witnesses(settings: Mapping[str, Any], pen: Pen, clock: Clock) -> Witnesses:
     given = settings.get("witnesses", ())
     if not given:
         raise RuleError("list [[anchors.witnesses]] in settings.toml")
     held = [Witness(each["url"], WitnessKey.parse(each["key"])) for each in given]
-    need = int(declared.get("quorum", len(held)))
     return Witnesses(
         held,
-        need,
+        settings.get("witness_quorum", len(held)),
         pen.key.verifier,
         lambda size: LeafTree.of_lines(pen.store.lines(), size),
         clock,

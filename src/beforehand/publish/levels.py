@@ -29,6 +29,7 @@ PROPERTIES = {
     "completeness": "nothing asked and left out",
 }
 LEVELS = ("0", "1", "2", "2+")
+# The least that a signed time needs; a declaration may ask for more, and never for fewer.
 NEED_TOKENS = 2
 # Channels in which a reader can look for a second book.
 FOREIGN_CHANNELS = ("git", "rekor")
@@ -88,16 +89,18 @@ def run_levels(
     *,
     sound: bool,
     witnessed: Sequence[Cosigned] = (),
+    quorum: int = NEED_TOKENS,
 ) -> dict[str, dict[str, Level]]:
     """The levels of every run, by run and property.
 
     `lines` are the book's, `sound` whether its chain, tree and checkpoints were
     verified, `checked` the evidence over its prefixes, `witnessed` the
-    checkpoints that enough of the reader's own witnesses cosigned.
+    checkpoints that enough of the reader's own witnesses cosigned. `quorum` is
+    how many authorities the declaration asks for.
     """
-    book = BookFacts(lines)
+    book, need = BookFacts(lines), max(quorum, NEED_TOKENS)
     return {
-        run.name: _levels_of(run, book, checked, sound=sound, witnessed=witnessed)
+        run.name: _levels_of(run, book, checked, sound=sound, witnessed=witnessed, need=need)
         for run in book.runs.values()
     }
 
@@ -109,6 +112,7 @@ def _levels_of(
     *,
     sound: bool,
     witnessed: Sequence[Cosigned],
+    need: int,
 ) -> dict[str, Level]:
     if book.times != {"live"}:
         told = "simulated" if "simulated" in book.times else "not declared as live"
@@ -126,7 +130,7 @@ def _levels_of(
     first = min(cosigned, key=lambda each: instant_key(each.at), default=None)
     return {
         "P1a": _before_outcome(run, book, covering),
-        "P1b": _signed_before(run, book, covering),
+        "P1b": _signed_before(run, book, covering, need),
         "P2": _not_replaced(covering, first),
         "P3": _by_rule(run, book, checked),
         "exclusivity": _exclusive(book.first_outcome(run), covering, first),
@@ -157,7 +161,7 @@ def _is_signed(each: Checked) -> bool:
     return each.verdict.level == SIGNED_TIME and bool(each.verdict.signers)
 
 
-def _signed_before(run: RunFacts, book: BookFacts, covering: Sequence[Checked]) -> Level:
+def _signed_before(run: RunFacts, book: BookFacts, covering: Sequence[Checked], need: int) -> Level:
     """Enough signed times before the first outcome or reference, by keys that share nothing.
 
     One authority under two names, or two tokens of one, is one.
@@ -174,9 +178,9 @@ def _signed_before(run: RunFacts, book: BookFacts, covering: Sequence[Checked]) 
             signers.append(each)
     if signers:
         told = ", ".join(sorted(f"{each.anchor} at {each.verdict.not_after}" for each in signers))
-        if len(signers) >= NEED_TOKENS:
+        if len(signers) >= need:
             return Level(SIGNED_TIME, told, gaps)
-        return Level("2", f"{told}; {NEED_TOKENS} independent ones are asked for", gaps)
+        return Level("2", f"{told}; {need} independent ones are asked for", gaps)
     if run.last_answer:
         return Level("1", "the operator's clock in the lines", "an operator's clock that lies")
     return Level("0", "no valid answer stands in this run", gaps)

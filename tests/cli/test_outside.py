@@ -1,0 +1,124 @@
+"""The anchors that a declaration names, as the settings reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beforehand.anchors.anchor import Anchor
+from beforehand.anchors.evm import EvmChain
+from beforehand.anchors.foreign import GitRepository
+from beforehand.anchors.opentimestamps import OpenTimestamps
+from beforehand.anchors.rekor import Rekor
+from beforehand.anchors.rfc3161 import TimeStampAuthority
+from beforehand.anchors.witness import Witnesses
+from beforehand.cli.evidence import declared_anchors, with_margin
+from beforehand.cli.league_folder import SETTINGS_NAME, LeagueFolder
+from beforehand.cli.outside import EVM_KEY_ENV, REKOR_KEY, anchors_of
+from beforehand.cli.reader_trust import ReaderTrust
+from beforehand.clock import SystemClock
+from beforehand.stages.pen import Pen
+from tests.relay.witness_world import new_witness
+from tests.small_league import play_small_league
+
+from .test_anchor_checkup import AWAY, declared
+
+
+@pytest.fixture
+def pen(tmp_path: Path) -> Iterator[Pen]:
+    with play_small_league(tmp_path / "league") as made:
+        made.checkpoint()
+        yield made
+
+
+def witnesses(folder: Path, number: int) -> str:
+    made = [
+        new_witness(folder / f"w{n}", name=f"witness.example/w{n}").text() for n in range(number)
+    ]
+    listed = ", ".join(f'{{ url = "{AWAY}", key = "{key}" }}' for key in made)
+    return f"witnesses = [{listed}]"
+
+
+def made(
+    folder: Path, pen: Pen, anchors: str, settings: str = ""
+) -> tuple[list[Anchor], list[str]]:
+    (folder / SETTINGS_NAME).write_text(f"[anchors]\n{settings}\n", encoding="utf-8")
+    return anchors_of(LeagueFolder.at(folder), declared(anchors), pen, SystemClock())
+
+
+@pytest.mark.parametrize(
+    ("word", "settings", "kind", "names"),
+    [
+        ("opentimestamps", "", OpenTimestamps, ["opentimestamps"]),
+        ("rfc3161", "", TimeStampAuthority, ["freetsa", "digicert", "sectigo"]),
+        ("rekor", "rekor_version = 2", Rekor, ["rekor"]),
+        ("git", f'git = "{AWAY}"', GitRepository, ["git"]),
+        ("evm", f'evm = "{AWAY}"\nevm_chain = 1', EvmChain, ["evm"]),
+    ],
+)
+def test_a_word_and_its_anchor(
+    tmp_path: Path,
+    pen: Pen,
+    monkeypatch: pytest.MonkeyPatch,
+    word: str,
+    settings: str,
+    kind: type[Any],
+    names: list[str],
+) -> None:
+    monkeypatch.setenv(EVM_KEY_ENV, "11" * 32)
+    anchors, problems = made(tmp_path, pen, f'use = ["{word}"]', settings)
+    assert problems == []
+    assert [each.name for each in anchors] == names
+    assert all(isinstance(each, kind) for each in anchors)
+
+
+def test_the_key_of_a_log_is_made_once_for_its_owner_alone(tmp_path: Path, pen: Pen) -> None:
+    made(tmp_path, pen, 'use = ["rekor"]')
+    path = tmp_path / "league" / REKOR_KEY
+    first = path.read_bytes()
+    made(tmp_path, pen, 'use = ["rekor"]')
+    assert (path.read_bytes(), path.stat().st_mode & 0o077) == (first, 0)
+
+
+def test_the_quorum_of_authorities_is_not_that_of_witnesses(tmp_path: Path, pen: Pen) -> None:
+    both = 'use = ["rfc3161", "witness"]\nquorum = 2'
+    anchors, problems = made(tmp_path, pen, both, witnesses(tmp_path, 1))
+    assert problems == []
+    assert [each.need for each in anchors if isinstance(each, Witnesses)] == [1]
+    three = witnesses(tmp_path / "more", 3)
+    for line, need in (("", 3), ("witness_quorum = 2\n", 2)):
+        (anchor,), _ = made(tmp_path, pen, 'use = ["witness"]\nquorum = 2', line + three)
+        assert isinstance(anchor, Witnesses) and anchor.need == need
+    _, problems = made(tmp_path, pen, 'use = ["witness"]', "witness_quorum = 4\n" + three)
+    assert problems == ["anchor witness: 4 of 3 witnesses cannot be asked for"]
+
+
+def test_one_bad_anchor_leaves_the_others(
+    tmp_path: Path, pen: Pen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(EVM_KEY_ENV, "secret")
+    every = 'use = ["git", "evm", "witness", "rfc3161", "rekor"]\nauthorities = ["mine"]'
+    settings = f'evm = "{AWAY}"\nevm_chain = 1\nwitnesses = [{{ url = "{AWAY}", key = "none" }}]'
+    anchors, problems = made(tmp_path, pen, every, settings)
+    assert [each.name for each in anchors] == ["rekor"]
+    assert [said.partition(":")[0] for said in problems] == [
+        f"anchor {word}" for word in ("git", "evm", "witness", "rfc3161")
+    ]
+    assert not any("secret" in said for said in problems)
+
+
+def test_the_declared_margin_only_ever_adds(tmp_path: Path, pen: Pen) -> None:
+    lines = list(pen.store.lines())
+    assert declared_anchors(tmp_path / "league", lines).get("margin_minutes") is None
+    assert declared_anchors(tmp_path, lines) == {}
+    assert declared_anchors(tmp_path, []) == {}
+    given = ReaderTrust()
+    for minutes, bitcoin, evm in ((0, 120, 0.25), (60, 120, 60), (600, 600, 600)):
+        trust = with_margin(given, {"margin_minutes": minutes}).trust
+        assert trust.bitcoin.margin == timedelta(minutes=bitcoin)
+        assert trust.evm.margin == timedelta(minutes=evm)
+    assert with_margin(given, {}) == given
