@@ -216,8 +216,9 @@ OWN: dict[str, st.SearchStrategy[dict[str, Any]]] = {
         {
             "anchor": names,
             "checkpoint_size": lines,
-            "state": st.sampled_from(["pending", "complete"]),
-        }
+            "state": st.sampled_from(["pending", "complete", "failed"]),
+        },
+        {"reason": words, "attempts": lines},
     ),
     "release": table({"release": names, "manifest_sha256": digests, "lines": lines}),
     "key": table(

@@ -16,6 +16,7 @@ from beforehand.book.stamped_list import StampedList, check_listed
 from beforehand.clock import SystemClock
 from beforehand.errors import FormatError, RemoteError
 from beforehand.records.evidence import ProofLine
+from beforehand.stages.anchor_failures import plain_reason
 from beforehand.stages.anchoring import (
     LIST_NAME,
     STAMPS,
@@ -24,6 +25,7 @@ from beforehand.stages.anchoring import (
     stamp_checkpoint,
 )
 from beforehand.stages.pen import Pen
+from beforehand.stages.slots import later
 from beforehand.stages.unanchored import unanchored
 from beforehand.testing.local_calendar import LocalCalendar
 from beforehand.testing.local_tsa import LocalTsa
@@ -110,6 +112,65 @@ def test_an_anchor_that_is_away_ends_nothing_and_is_tried_again(pen: Pen, tmp_pa
     later = stamp_checkpoint(pen, tmp_path, both, "2026-01-03T00:02:00Z")  # type: ignore[arg-type]
     assert (later.submitted, later.waiting) == (1, 0)
     assert sorted(states(tmp_path)) == [("away", COMPLETE), ("here", COMPLETE)]
+
+
+def proof_lines(pen: Pen) -> list[ProofLine]:
+    return [record for _, record in pen.records() if isinstance(record, ProofLine)]
+
+
+def test_an_anchor_that_fails_for_a_day_is_sealed_as_failed_once(pen: Pen, tmp_path: Path) -> None:
+    now, day = pen.now()[0], pen.now()[0][:10]
+    long_ago = later(now, seconds=-90_000)
+    anchors = [Made("away", "away"), Made("here", COMPLETE), Made("slow", PENDING)]
+    stamp_checkpoint(pen, tmp_path, anchors, later(now, seconds=-3600))  # type: ignore[arg-type]
+    assert seal_proofs(pen, tmp_path) == 2, "an hour is not long"
+    queue = tmp_path / "state" / "anchors.json"
+    queue.write_text(queue.read_text().replace(later(now, seconds=-3600), long_ago))
+    size = pen.store.checkpoint_sizes()[-1]
+    assert seal_proofs(pen, tmp_path) == 1, "a promise that is only waited for did not fail"
+    (line,) = [line for line in proof_lines(pen) if line.state == "failed"]
+    assert (line.anchor, line.checkpoint_size, line.attempts) == ("away", size, 1)
+    assert (line.reason, [body.role for body in line.bodies]) == ("it is away", ["list"])
+    stamp_checkpoint(pen, tmp_path, anchors, f"{day}T23:59:59Z")  # type: ignore[arg-type]
+    assert seal_proofs(pen, tmp_path) == 0, "once for an anchor and a checkpoint"
+    assert ("away", COMPLETE) not in states(tmp_path)
+    anchors[0].states = [COMPLETE]
+    stamp_checkpoint(pen, tmp_path, anchors, "2027-01-01T00:00:00Z")  # type: ignore[arg-type]
+    assert seal_proofs(pen, tmp_path) == 1
+    said = [line.state for line in proof_lines(pen) if line.anchor == "away"]
+    assert said == ["failed", COMPLETE]
+    queue.write_text("[")
+    assert seal_proofs(pen, tmp_path) == 0, "a spoiled queue holds up no facts"
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("https://u:p/w@h.example/x?key=K: HTTP 500 oh\nno", "https://h.example: HTTP 500 oh no"),
+        ("https://h.example/v3/SECRET answered", "https://h.example answered"),
+        ("ssh://git@h.example/a: refused; gone", "ssh://h.example: refused; gone"),
+        ("[Errno 2] No such file: '/root/a b'", "[Errno 2] No such file: 'PATH b'"),
+        ("\x1b[31mré\u202ed", "[31mr d"),
+        ("\x00", "no reason was given"),
+        ("x" * 900, "x" * 300),
+    ],
+)
+def test_the_words_of_a_failure_hold_no_secret(reason: str, said: str) -> None:
+    assert plain_reason(reason) == said
+
+
+def test_why_a_promise_is_not_kept_stays_known(pen: Pen, tmp_path: Path) -> None:
+    calendar = LocalCalendar(SystemClock())
+    with Served(calendar.serve) as promising:
+        calendar.url = promising.url
+        own = OpenTimestamps(calendars=(promising.url,), trusted=(promising.url,), seconds=2)
+        stamp_checkpoint(pen, tmp_path, [own], AT)
+        stamp_checkpoint(pen, tmp_path, [own], AN_HOUR_ON)
+    assert unanchored(tmp_path)[0]["last_error"] is None, "not there yet is no failure"
+    stamp_checkpoint(pen, tmp_path, [own], "2026-01-03T12:00:00Z")
+    told = unanchored(tmp_path)[0]["last_error"]
+    assert told.startswith("a promise yet: http://127.0.0.1") and "refused" in told
+    assert seal_proofs(pen, tmp_path) == 1
 
 
 def test_a_real_authority_and_a_real_calendar(pen: Pen, tmp_path: Path) -> None:

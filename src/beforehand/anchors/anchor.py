@@ -41,12 +41,16 @@ BINDING_DIGESTS = ("sha256", "sha384", "sha512")
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an anchor gave: whose, how far it is, the bytes, and their media type."""
+    """What an anchor gave: whose, how far it is, the bytes, and their media type.
+
+    `troubles` is what failed on the way and left it so: for the operator, and no evidence.
+    """
 
     anchor: str
     state: str
     data: bytes
     media: str
+    troubles: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.state not in (PENDING, COMPLETE):

@@ -12,7 +12,7 @@ import hashlib
 import secrets
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from beforehand.anchors.anchor import (
@@ -30,13 +30,14 @@ from beforehand.anchors.ots_file import (
     proof_bytes,
     proof_state,
 )
-from beforehand.anchors.transport import SECONDS, exchange
+from beforehand.anchors.transport import SECONDS, Answer, exchange
 from beforehand.anchors.trust import Trust
 from beforehand.errors import FormatError, RemoteError
 
 MEDIA = "application/vnd.opentimestamps.v1"
 MAX_CALENDAR_BYTES = 10_000  # as the OpenTimestamps client
 NONCE_BYTES = 16
+NOT_YET = 404  # a calendar's word while no block holds its commitment
 
 # The public aggregators of the OpenTimestamps client.
 PUBLIC_CALENDARS = (
@@ -86,14 +87,21 @@ class OpenTimestamps:
         return self._evidence(timestamp.DetachedTimestampFile(op.OpSHA256(), stamp))
 
     def upgrade(self, evidence: Evidence) -> Evidence:
-        """The evidence with every path that its calendars give by now."""
+        """The evidence with every path that its calendars give by now, and why others gave none."""
         proof = parse_proof(evidence.data)
+        troubles: dict[str, None] = {}
         for node in list(_pending_nodes(proof.timestamp)):
             for leaf in list(node.attestations):
                 uri = getattr(leaf, "uri", None)
-                if uri is not None and self._follows(uri):
+                if uri is None:
+                    continue
+                why = (
                     self._complete(node, uri)
-        return self._evidence(proof)
+                    if self._follows(uri)
+                    else f"{uri:.200} is none of the calendars that are followed"
+                )
+                troubles |= {} if why is None else {why: None}
+        return replace(self._evidence(proof), troubles=tuple(troubles))
 
     def check(self, evidence: Evidence, digest: bytes, trust: Trust, as_of: str) -> Verdict:
         """What the proof shows of the note, by the headers in `trust`."""
@@ -108,29 +116,29 @@ class OpenTimestamps:
 
         def ask(calendar: str) -> Any:
             try:
-                return self._path(calendar.rstrip("/") + "/digest", message, message)
+                return _path_in(self._asked(calendar.rstrip("/") + "/digest", message), message)
             except RemoteError as error:
                 return error
 
         with ThreadPoolExecutor(max(1, len(self.calendars))) as pool:
             return list(pool.map(ask, self.calendars))
 
-    def _complete(self, node: Any, uri: str) -> None:
-        """Merge what the calendar has; not there yet (404) or away changes nothing."""
+    def _complete(self, node: Any, uri: str) -> str | None:
+        """Merge what the calendar has; why nothing came, None where it is only not there yet."""
         url = f"{uri.rstrip('/')}/timestamp/{node.msg.hex()}"
         try:
-            node.merge(self._path(url, None, node.msg))
-        except RemoteError:
-            return
+            answer = self._asked(url, None)
+            if answer.status == NOT_YET:
+                return None
+            node.merge(_path_in(answer, node.msg))
+        except RemoteError as error:
+            return str(error)
+        return None
 
-    def _path(self, url: str, body: bytes | None, message: bytes) -> Any:
-        answer = exchange(
+    def _asked(self, url: str, body: bytes | None) -> Answer:
+        return exchange(
             url, body, headers={"Accept": MEDIA}, limit=MAX_CALENDAR_BYTES, seconds=self.seconds
         )
-        try:
-            return parse_path(answer.expect(200), message)
-        except FormatError as error:
-            raise RemoteError(f"{url}: {error}") from None
 
     def _follows(self, uri: str) -> bool:
         calendar = extra_module("opentimestamps.calendar")
@@ -142,6 +150,13 @@ class OpenTimestamps:
 
     def _evidence(self, proof: Any) -> Evidence:
         return Evidence(self.name, proof_state(proof), proof_bytes(proof), MEDIA)
+
+
+def _path_in(answer: Answer, message: bytes) -> Any:
+    try:
+        return parse_path(answer.expect(200), message)
+    except FormatError as error:
+        raise RemoteError(f"{answer.url}: {error}") from None
 
 
 def _pending_nodes(stamp: Any) -> Iterable[Any]:

@@ -151,7 +151,10 @@ class Witnesses:
                 "; ".join(map(str, failures)), retryable=any(e.retryable for e in failures)
             )
         state = COMPLETE if len(lines) >= self.need else PENDING
-        return Evidence(self.name, state, CosignedRecord(note, tuple(lines)).data(), MEDIA)
+        troubles = tuple(str(error) for error in failures)
+        return Evidence(
+            self.name, state, CosignedRecord(note, tuple(lines)).data(), MEDIA, troubles
+        )
 
     def _ask(
         self, witness: Witness, note: bytes, point: Checkpoint, tree: Tree

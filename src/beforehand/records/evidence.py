@@ -7,23 +7,32 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from beforehand.records.record import Record
-from beforehand.records.shape import Choice, Digest, Integer, Name, Shape, Text
+from beforehand.records.shape import Choice, Digest, Integer, Name, Optional, Shape, Text
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProofLine(Record):
-    """Evidence from an anchor that a checkpoint existed; pending is never complete."""
+    """Evidence from an anchor that a checkpoint existed; pending is never complete.
+
+    `failed` is no evidence: the anchor gave none for long, after so many
+    `attempts`, and `reason` is the last that was said. What comes later has
+    its own line.
+    """
 
     kind: ClassVar[str] = "proof"
     own: ClassVar[Mapping[str, Shape]] = {
         "anchor": Name(),
         "checkpoint_size": Integer(1),
-        "state": Choice(("pending", "complete")),
+        "state": Choice(("pending", "complete", "failed")),
+        "reason": Optional(Text(400)),
+        "attempts": Optional(Integer(1)),
     }
 
     anchor: str
     checkpoint_size: int
     state: str
+    reason: str | None = None
+    attempts: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,8 @@
 
 Evidence lies beside the book first, because publishing ends at a checkpoint
 whose own proofs are detached files. It is sealed with the next facts, as what
-it is: pending is never written as complete. What failed is tried again.
+it is: pending is never written as complete. What failed is tried again, and
+what failed for a day is sealed as that.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from beforehand.errors import BeforehandError, FormatError
 from beforehand.records.codec import digest
 from beforehand.records.evidence import ProofLine
 from beforehand.records.record import BodyRef
+from beforehand.stages.anchor_failures import PROMISED, lasting, plain_reason
 from beforehand.stages.pen import Pen
 from beforehand.stages.status import counted
 
@@ -35,7 +37,7 @@ STAMPS = "stamps"
 LIST_NAME = "list.txt"
 QUEUE_NAME = "state/anchors.json"
 PENDING_SUFFIX = ".pending"
-PROMISED = "a promise yet"  # in the queue, of what was given and is waited for
+FAILED = "failed"
 _JSON = "application/json"
 # The end of an evidence file's name, by its media type; any other is JSON.
 _ENDS = {
@@ -71,7 +73,10 @@ class Stamped:
 
 
 def seal_proofs(pen: Pen, folder: Path) -> int:
-    """One proof line for all evidence that has none yet; called where facts are sealed anyway."""
+    """A proof line for all evidence that has none yet, and for each anchor that failed for a day.
+
+    Called where facts are sealed anyway. How many lines were written.
+    """
     held = {
         (record.anchor, record.checkpoint_size, record.state)
         for _, record in pen.records()
@@ -82,9 +87,15 @@ def seal_proofs(pen: Pen, folder: Path) -> int:
         for stamp in kept_stamps(folder)
         if (stamp.anchor, stamp.size, stamp.state) not in held
     ]
-    if not fresh:
+    failed = {
+        (item.anchor, size): item
+        for item, size in _failed(folder, pen.now()[0])
+        if (item.anchor, size, FAILED) not in held
+    }
+    if not fresh and not failed:
         return 0
-    lists = {stamp.size: _list_bytes(folder, stamp.size) for stamp in fresh}
+    sizes = {stamp.size for stamp in fresh} | {size for _, size in failed}
+    lists = {size: _list_bytes(folder, size) for size in sorted(sizes)}
     proofs = {stamp: stamp.data() for stamp in fresh}
 
     def build(at: str) -> list[ProofLine]:
@@ -100,10 +111,36 @@ def seal_proofs(pen: Pen, folder: Path) -> int:
                 state=stamp.state,
             )
             for stamp in fresh
+        ] + [
+            ProofLine(
+                at=at,
+                bodies=(BodyRef("list", digest(lists[size]), at),),
+                anchor=anchor,
+                checkpoint_size=size,
+                state=FAILED,
+                reason=plain_reason(item.reason),
+                attempts=item.attempts,
+            )
+            for (anchor, size), item in failed.items()
         ]
 
     pen.write(build, list(dict.fromkeys([*lists.values(), *proofs.values()])))
-    return len(fresh)
+    return len(fresh) + len(failed)
+
+
+def _failed(folder: Path, now: str) -> Iterator[tuple[Item, int]]:
+    """What failed for a day and has no complete evidence, with the size of its checkpoint."""
+    complete = {
+        (stamp.anchor, stamp.size) for stamp in kept_stamps(folder) if stamp.state == COMPLETE
+    }
+    try:
+        items = Queue(folder / QUEUE_NAME).items
+    except FormatError:
+        return  # it holds up no facts; whoever submits next says so
+    for item in lasting(items, now):
+        size = _size_of(folder, item.digest)
+        if size is not None and (item.anchor, size) not in complete:
+            yield item, size
 
 
 def stamp_checkpoint(pen: Pen, folder: Path, anchors: Sequence[Anchor], now: str) -> Stamped:
@@ -217,14 +254,19 @@ def _try(
         done.problems.append(f"anchor {anchor.name} over {counted(size, 'line')}: {said}")
         return
     _keep(folder, size, evidence)
+    troubles = "; ".join(evidence.troubles)
+    waits = f"{PROMISED}: {troubles}" if troubles else PROMISED
     if evidence.state == COMPLETE:
+        if troubles and isinstance(anchor, Witnesses):
+            over = counted(size, "line")
+            done.problems.append(f"anchor {anchor.name} over {over}, complete: {troubles}")
         done.completed += 1
         queue.done(item)
     elif item.task == SUBMIT:
-        queue.failed(queue.add(anchor.name, item.digest, UPGRADE, now), now, PROMISED)
+        queue.failed(queue.add(anchor.name, item.digest, UPGRADE, now), now, waits)
         queue.done(item)
     else:
-        queue.failed(item, now, PROMISED)
+        queue.failed(item, now, waits)
 
 
 def _keep(folder: Path, size: int, evidence: Evidence) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 from beforehand.anchors.anchor import COMPLETE
 from beforehand.anchors.queue import SUBMIT, Item, Queue, wait_after
 from beforehand.clock import instant_key, instant_text
-from beforehand.stages.anchoring import PROMISED, QUEUE_NAME, kept_stamps
+from beforehand.stages.anchor_failures import PROMISED
+from beforehand.stages.anchoring import QUEUE_NAME, kept_stamps
 
 
 def unanchored(folder: Path, declared: Sequence[str] = ()) -> list[dict[str, Any]]:
