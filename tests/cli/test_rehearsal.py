@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from beforehand.cli.rehearsal import Account
+
 from .conftest import START, beforehand
 
 WORDS = ("--weeks", "1", "--models", "3", "--no-serve", "--seed", "4")
@@ -95,3 +97,20 @@ def test_killed_it_goes_on_and_ends_as_the_undisturbed_one(
     assert forecasts(folder) == forecasts(whole)
     again = beforehand("rehearse", "--weeks", "1", "--dir", tmp_path, "--no-serve")
     assert again.returncode == 2 and "no rehearsal made" in " ".join(again.stderr.split())
+
+
+def test_the_account_is_empty_in_one_slot_and_paid_up_again() -> None:
+    told: list[Any] = []
+
+    class Models:
+        def control(self, **message: Any) -> None:
+            told.append(message["credit"])
+
+    moments = ("2026-01-14T18:00:00Z", "2026-01-14T22:00:00Z", "2026-01-14T22:00:01Z")
+    account = Account(Models())  # type: ignore[arg-type]
+    for moment in (*moments, "2026-01-14T23:00:01Z", "2026-01-15T10:00:00Z"):
+        account.turn(moment)
+    assert told == ["0", None]
+    again = Account(Models())  # type: ignore[arg-type]
+    again.turn("2026-01-14T22:00:01Z")  # killed in that slot and begun again
+    assert told == ["0", None, "0"]

@@ -11,7 +11,7 @@ import asyncio
 import json
 import shutil
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -38,12 +38,14 @@ from beforehand.stages.slots import later
 from beforehand.stages.status import counted, money, status_of
 from beforehand.stages.tick import World, next_due, tick
 from beforehand.testing.faults import Fault, parse_faults
-from beforehand.testing.replicas import Replicas
+from beforehand.testing.replicas import ReplicaProcess, Replicas
 
 EPILOG = "Example: beforehand rehearse --weeks 3 --dir /tmp/rehearsal --no-serve"
 MARK = "beforehand-rehearsal.json"
 START = "2026-01-05T00:00:00Z"
 DEFAULTS: Mapping[str, Any] = {"weeks": 3, "models": 6, "seed": 1, "faults": ""}
+# In the second week the models' account is empty for one slot.
+EMPTY_SLOT = "2026-01-14T22"
 MADE = ("declaration.toml", "settings.toml", "league", "public", "state", "replicas", "clock")
 # Three models are made by more than one lab's recipe, so that families differ.
 SEATS = (
@@ -101,8 +103,9 @@ def rehearse(
     """Run a live league against a simulated venue and simulated models, then publish and verify.
 
     Markets, prices, answers and outcomes are simulated and say so; sockets,
-    clients, money rules, book and pages are the real ones. Killed and called
-    again with the same --dir, it goes on where it was.
+    clients, money rules, book and pages are the real ones. In the second week
+    the models' account is empty for one slot (402). Killed and called again
+    with the same --dir, it goes on where it was.
     """
     # Imported here, as who plays a league alone needs none of the page's libraries.
     from beforehand.cli.boardtable import print_skill_board
@@ -127,7 +130,8 @@ def rehearse(
             league = LeagueFolder.at(folder)
             pen, situation = open_declared(league)
             with pen:
-                asyncio.run(play(league, pen, situation, plan.end, bars))
+                turn = Account(replicas.model).turn
+                asyncio.run(play(league, pen, situation, plan.end, bars, turn=turn))
                 pen.checkpoint()
                 data = publish_league(league.book, pen.key, league.public, pen.now()[0], bars)
                 told = status_of(situation, pen.now()[0], None)
@@ -151,10 +155,12 @@ async def play(
     end: str,
     bars: Report | None,
     source: MarketSource | None = None,
+    turn: Callable[[str], None] | None = None,
 ) -> None:
     """Step from one due time to the next until `end`, a tick at each.
 
-    `source` reads the venue in place of the league's own reader, and is closed.
+    `source` reads the venue in place of the league's own reader, and is
+    closed; `turn` is told the moment before each tick.
     """
     clock = pen.clock
     if not isinstance(clock, SimulatedClock):
@@ -163,6 +169,8 @@ async def play(
     total = int((last - first).total_seconds() // 3600)
     async with open_world(league, situation.declaration, clock) as world, _instead(source, world):
         while True:
+            if turn is not None:
+                turn(clock.now())
             await tick(pen, situation, world, league.path)
             due = next_due(situation, later(clock.now(), seconds=1), league.path)
             if due is None or instant_key(due) > last:
@@ -199,6 +207,21 @@ def open_declared(league: LeagueFolder) -> tuple[Pen, Situation]:
         pen.store.close()
         raise
     return pen, situation
+
+
+class Account:
+    """The models' account, which is empty in EMPTY_SLOT and paid up before and after it."""
+
+    def __init__(self, models: ReplicaProcess) -> None:
+        self._models = models
+        self._empty = False
+
+    def turn(self, now: str) -> None:
+        """Let the account be as it is at this moment."""
+        empty = now.startswith(EMPTY_SLOT)
+        if empty != self._empty:
+            self._models.control(credit="0" if empty else None)
+            self._empty = empty
 
 
 # ---- what is rehearsed
@@ -338,12 +361,18 @@ price_completion = "4"
 
 
 def _reconcile(told: dict[str, Any], log: Path) -> None:
-    """The book's money beside what the model replica wrote down as charged."""
+    """The book's money beside what the model replica wrote down as charged.
+
+    A call whose reply never came was charged all the same; the book cannot
+    know how much, so that its whole reservation stands.
+    """
     total = told["budget"]["total"]
     charged = sum((Decimal(each) for each in _charges(log)), Decimal(0))
+    unheard = charged - Decimal(total["spent"])
     out.print(
         f"money: {total['spent']} charged by the book's lines and {total['standing']} standing; "
-        f"the model replica charged {money(charged)}",
+        f"the model replica charged {money(charged)}"
+        + (f", {money(unheard)} of it for replies that never came" if unheard else ""),
         soft_wrap=True,
     )
 
