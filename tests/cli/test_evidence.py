@@ -36,7 +36,6 @@ def live(models: tuple[str, ...] = MODELS) -> Declaration:
     for old, new in (('time = "simulated"', 'time = "live"'), ('= "deadline"', '= "line"')):
         assert old in text
         text = text.replace(old, new)
-    text = text.replace("[anchors]\n", "[anchors]\nmargin_minutes = 120\n")
     return Declaration.parse(text.encode("utf-8"), "live.toml")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from beforehand.publish.conformance.exhibit import Exhibit
@@ -58,7 +59,20 @@ def _check_coin(
 def _check_climatology(
     check: Check, exhibit: Exhibit, declared: dict[str, Any] | None, names: set[str]
 ) -> None:
-    """Sealed by its hash in the declaration, over a window that ends before the first run."""
+    """Sealed by its hash in the declaration, over a window that ends before the first run.
+
+    Where none is declared, a league could not have had one if each event is
+    asked once, or if its time is simulated: a replay begins after its season,
+    and a made-up world has none before it. That is a gap; else it is a fault.
+    """
+    if declared is None and exhibit.simulated:
+        check.gap(
+            "no climatology is sealed; the league's time is simulated, so that none could be shown "
+            "to have been estimated before the season, and a base rate in hindsight is none",
+            "in live time, seal a base rate where an event recurs",
+        )
+        check.evidence.append(exhibit.at_declaration())
+        return
     if declared is None and not any(_recurs(held) for held in exhibit.contracts):
         check.gap(
             "no climatology is sealed; each event is asked once by its venue, and no earlier event "
@@ -116,14 +130,39 @@ def _check_crowd(check: Check, exhibit: Exhibit, declared: dict[str, Any] | None
     if declared is None:
         check.seen.append("no prediction-market price is used as a benchmark")
         return
+    starts = {run.snapshot_line for run in exhibit.runs}
+    quotes = {
+        n: [quote for quote in listed(snapshot, "quotes") if isinstance(quote, dict)]
+        for n, snapshot in exhibit.snapshots.items()
+        if n in starts
+    }
+    without = [n for n, held in quotes.items() if any("volume" not in quote for quote in held)]
+    if _is_frozen(exhibit, declared, quotes.values()):
+        check.gap(
+            "the crowd is the value that an archive froze, as the declaration says, and the "
+            "archive tells no volume: a floor would leave no crowd at all, so none is declared",
+            "in live time, seal each price with its volume and declare a floor",
+        )
+        check.evidence += [exhibit.at_declaration(), *map(exhibit.at_line, without[:1])]
+        return
     if "min_volume" not in declared:
         check.fault(
             "the crowd is a benchmark, and no volume floor is declared",
             exhibit.at_declaration(),
         )
-    starts = {run.snapshot_line for run in exhibit.runs}
-    for n, snapshot in exhibit.snapshots.items():
-        quotes = [quote for quote in listed(snapshot, "quotes") if isinstance(quote, dict)]
-        if n in starts and any("volume" not in quote for quote in quotes):
-            check.fault("a crowd price is sealed without its traded volume", exhibit.at_line(n))
-            return
+    if without:
+        check.fault(
+            "a crowd price is sealed without its traded volume", exhibit.at_line(without[0])
+        )
+
+
+def _is_frozen(
+    exhibit: Exhibit, declared: dict[str, Any], quotes: Iterable[list[dict[str, Any]]]
+) -> bool:
+    """Whether it is a replay of an archive that holds no volume: nobody can read the price anew."""
+    return (
+        exhibit.simulated
+        and text(declared, "price") == "freeze_value"
+        and "min_volume" not in declared
+        and not any("volume" in quote for held in quotes for quote in held)
+    )
