@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from beforehand.cli.publication import publish_league
+from beforehand.publish.conformance.conform import conform_path
 from beforehand.stages.declare import reopen_league
 from tests.stages.live_world import LiveLeague
 
@@ -82,3 +83,20 @@ def test_each_form_says_the_same(public: Path, tmp_path: Path) -> None:
     results = json.loads(beforehand("conform", public, "--sarif").stdout)["runs"][0]["results"]
     kinds = {"PASS": "pass", "UNVERIFIABLE": "open", "NOT_APPLICABLE": "notApplicable"}
     assert [each["kind"] for each in results] == [kinds[status] for status in statuses.values()]
+
+
+@pytest.mark.parametrize("revealed", [False, True])
+def test_a_private_league_of_the_engine_is_judged_by_its_commitments(
+    tmp_path: Path, revealed: bool
+) -> None:
+    from tests.stages.test_identity import AS_OF, begun, publish, reveal
+
+    league = begun(tmp_path / "live")
+    league.tick_at("2026-01-05T10:00:00Z")
+    if revealed:
+        reveal(league)
+    publish(league, tmp_path / "public")
+    report = conform_path(tmp_path / "public", AS_OF)
+    first = report["requirements"][0]
+    assert first["status"] == "PASS", first["said"]
+    assert any("of hidden seats" in said for said in first["said"])

@@ -20,6 +20,7 @@ from beforehand.testing.mutants import (
     index,
     main,
     mutant_files,
+    private_files,
     valid_files,
 )
 from beforehand.testing.mutants_kinds import BYTES, Mutant
@@ -56,6 +57,17 @@ def test_the_valid_league_raises_no_alarm(seed: int) -> None:
     report = judged(valid_files(seed))
     assert {item["id"]: item["status"] for item in report["requirements"]} == VALID
     assert failed(report) == set()
+
+
+@pytest.mark.parametrize("revealed", [False, True])
+def test_a_private_league_raises_none_either(revealed: bool) -> None:
+    files = private_files(revealed=revealed)
+    report = judged(files)
+    assert {item["id"]: item["status"] for item in report["requirements"]} == VALID
+    said = " ".join(report["requirements"][0]["said"])
+    assert "answers of hidden seats" in said
+    assert ("all are opened" if revealed else "not opened yet: 4") in said
+    assert verify_folder(MemoryFolder(files), Options(as_of=AS_OF)).findings == []
 
 
 def test_the_verifier_finds_the_valid_league_sound() -> None:

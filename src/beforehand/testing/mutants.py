@@ -1,8 +1,8 @@
 """The mutation corpus: a valid league, and mutants of it with one fault each, for any checker.
 
-`python -m beforehand.testing.mutants OUT` writes it: `OUT/valid`, a folder a
-mutant, and `OUT/index.json`, which names the requirement that each must fail.
-The same seed gives the same bytes.
+`python -m beforehand.testing.mutants OUT` writes it: `OUT/valid`, the same with a
+hidden seat, a folder a mutant, and `OUT/index.json`, which names the requirement
+that each must fail. The same seed gives the same bytes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from beforehand.testing.mutants_events import event_mutants
 from beforehand.testing.mutants_files import Files, Operator, render
 from beforehand.testing.mutants_kinds import Mutant
 from beforehand.testing.mutants_league import AS_OF, LEAGUE, valid_league
+from beforehand.testing.mutants_private import private_league, private_mutants
 from beforehand.testing.mutants_readers import reader_mutants
 from beforehand.testing.mutants_record import record_mutants
 from beforehand.testing.mutants_scores import score_mutants
@@ -37,6 +38,7 @@ def all_mutants() -> list[Mutant]:
     found = [
         *event_mutants(), *record_mutants(), *counted_mutants(), *score_mutants(),
         *board_mutants(), *ask_mutants(), *reader_mutants(), *byte_mutants(),
+        *private_mutants(),
     ]  # fmt: skip
     return sorted(found, key=lambda mutant: mutant.id)
 
@@ -44,6 +46,11 @@ def all_mutants() -> list[Mutant]:
 def valid_files(seed: int = 1) -> Files:
     """The published folder of the valid league."""
     return render(valid_league(seed), Operator.of(seed))
+
+
+def private_files(seed: int = 1, *, revealed: bool = False) -> Files:
+    """The published folder of the valid league with a hidden seat; all of it is valid too."""
+    return render(private_league(seed, revealed=revealed), Operator.of(seed))
 
 
 def mutant_files(mutant: Mutant, seed: int = 1) -> Files:
@@ -58,9 +65,10 @@ def index(seed: int = 1) -> dict[str, Any]:
         "seed": seed,
         "league": LEAGUE,
         "as_of": AS_OF,
-        "about": "Made up for testing checkers. Judge everything at as_of. Of the valid league "
+        "about": "Made up for testing checkers. Judge everything at as_of. Of the valid leagues "
         "nothing may fail; of a mutant its requirement must, and no other but its collateral.",
         "valid": {"path": "valid", "expected": {str(k): word for k, word in VALID.items()}},
+        "valid_too": ["valid-private", "valid-revealed"],
         "mutants": [
             {
                 "id": mutant.id,
@@ -81,6 +89,8 @@ def write_corpus(out: Path, seed: int = 1) -> int:
     if out.exists() and any(out.iterdir()):
         raise SystemExit(f"{out} is not empty")
     _write(out / "valid", valid_files(seed))
+    _write(out / "valid-private", private_files(seed))
+    _write(out / "valid-revealed", private_files(seed, revealed=True))
     mutants = all_mutants()
     for mutant in mutants:
         _write(out / "mutants" / mutant.id, mutant_files(mutant, seed))

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from beforehand.book.bodies import open_sealed
+from beforehand.errors import FormatError
 from beforehand.publish.conformance.exhibit import Exhibit
-from beforehand.publish.conformance.result import Check, Pointer
-from beforehand.publish.conformance.said import Answer, Contract, Row, Run, before, text
+from beforehand.publish.conformance.result import Check, Pointer, counted
+from beforehand.publish.conformance.said import (
+    Answer,
+    Contract,
+    Roster,
+    Row,
+    Run,
+    before,
+    text,
+)
 from beforehand.records.codec import decode_json
 from beforehand.records.question import question_id
 
@@ -16,6 +27,7 @@ from beforehand.records.question import question_id
 _RULE_KEYS = ("rule", "question", "description_sha256", "title", "criteria")
 _SOURCE_KEYS = ("source", "price_provider", "provider", "benchmark", "venue")
 END_KEYS = ("closes", "end_at", "event_end_at", "resolution_date", "end", "close_time")
+IDENTITY = "identity"
 _PRICE_KEYS = ("asset", "price_symbol", "symbol")
 
 
@@ -148,28 +160,105 @@ def _check_future(check: Check, exhibit: Exhibit, run: Run, contract: Contract) 
 
 def _check_identity(check: Check, exhibit: Exhibit) -> None:
     """Model, version and mode of whoever is asked, in the answer line or the roster it hangs on."""
-    asked = 0
+    asked = hidden = 0
+    behind: dict[int, Identities] = {}
     for answer in exhibit.answers:
         seat = exhibit.seat_of(answer.run, answer.forecaster)
         if exhibit.form == "book" or (seat is not None and seat.entry == "asked"):
             asked += 1
             lacking = _unnamed(answer, exhibit)
-            if lacking and not _is_committed(check, answer, exhibit):
-                check.fault(
-                    f"the answer does not carry its {', '.join(lacking)}", exhibit.at_line(answer.n)
-                )
+            if not lacking or _is_committed(check, answer, exhibit):
+                continue
+            if _stands_behind(answer, exhibit, behind):
+                hidden += 1
+                continue
+            check.fault(
+                f"the answer does not carry its {', '.join(lacking)}", exhibit.at_line(answer.n)
+            )
         elif seat is not None and not (seat.mode or answer.mode):
             check.fault(
                 f"nothing says what {answer.forecaster[:60]!r} is: no mode",
                 exhibit.at_line(answer.n),
             )
+    for n, identities in behind.items():
+        for fault in identities.faults:
+            check.fault(fault, exhibit.at_line(n))
     if asked and not check.faults:
         first = exhibit.answers[0].n
         check.saw(
-            f"{asked} answers carry the model; version and mode stand in the line, or in the "
-            "roster or lineup that its run named before it",
+            f"{counted(asked - hidden, 'answer')} carry the model; version and mode stand in the "
+            "line, or in the roster or lineup that its run named before it",
             exhibit.at_line(first),
         )
+        _tell_hidden(check, exhibit, behind, hidden)
+
+
+def _tell_hidden(
+    check: Check, exhibit: Exhibit, behind: Mapping[int, Identities], hidden: int
+) -> None:
+    if not hidden:
+        return
+    closed = sum(held.closed for held in behind.values())
+    told = f"not opened yet: {closed}" if closed else "all are opened"
+    check.saw(
+        f"{counted(hidden, 'answer')} of hidden seats: who they are is a salted commitment on the "
+        f"roster line of their run; {told}",
+        exhibit.at_line(min(behind)),
+    )
+
+
+@dataclass
+class Identities:
+    """The identity bodies of a roster: seats that are open, how many are not, what is wrong."""
+
+    opened: set[str] = field(default_factory=set)
+    closed: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+def _stands_behind(answer: Answer, exhibit: Exhibit, behind: dict[int, Identities]) -> bool:
+    """Whether the roster seals who a hidden seat is: a body a seat, which fits it once it is open.
+
+    A body that is not open does not say whose it is: there must be one for
+    each hidden seat, which is a seat that names no model.
+    """
+    run = exhibit.run_named(answer.run)
+    roster = exhibit.roster_of(run) if run is not None else None
+    if roster is None:
+        return False
+    hidden = {seat.forecaster for seat in roster.seats if seat.entry == "asked" and not seat.model}
+    if roster.n not in behind:
+        behind[roster.n] = _identities(exhibit, roster, hidden)
+    held = behind[roster.n]
+    waiting = hidden - held.opened
+    return answer.forecaster in held.opened or (
+        answer.forecaster in waiting and held.closed >= len(waiting)
+    )
+
+
+def _identities(exhibit: Exhibit, roster: Roster, hidden: set[str]) -> Identities:
+    found = Identities()
+    for named in exhibit.bodies_at(roster.n):
+        if named.role != IDENTITY:
+            continue
+        data = exhibit.read_body(named.sha256)
+        if data is None:
+            found.closed += 1
+            continue
+        try:
+            body = open_sealed(data)
+            content = decode_json(body.content)
+        except FormatError as error:
+            found.faults.append(f"an opened identity of its roster: {error}")
+            continue
+        of = (body.origin, body.run, body.role) == (exhibit.origin, roster.run, IDENTITY)
+        if not of or body.forecaster not in hidden:
+            found.faults.append("an opened identity is of no hidden seat of this roster")
+        elif not text(content, "model"):
+            found.faults.append(f"the opened identity of {body.forecaster[:60]!r} names no model")
+        else:
+            found.opened.add(body.forecaster)
+    return found
 
 
 def _unnamed(answer: Answer, exhibit: Exhibit) -> list[str]:
@@ -190,7 +279,7 @@ def _unnamed(answer: Answer, exhibit: Exhibit) -> list[str]:
 
 def _is_committed(check: Check, answer: Answer, exhibit: Exhibit) -> bool:
     """Whether the identity stands behind a salted body, and fits it once that is open."""
-    named = [body for body in exhibit.bodies_at(answer.n) if body.role == "identity"]
+    named = [body for body in exhibit.bodies_at(answer.n) if body.role == IDENTITY]
     for body in named:
         data = exhibit.read_body(body.sha256)
         if data is None:
