@@ -41,7 +41,10 @@ from beforehand.publish.conformance.walk_lines import read_stamps
 from beforehand.records.event_contract import ContractProfile
 from beforehand.testing.memory_folder import MemoryFolder
 from beforehand.testing.mutants import all_mutants, mutant_files, valid_files
-from beforehand.testing.mutants_league import AS_OF, OTS_MAGIC, stand_in
+from beforehand.testing.mutants_events import declared
+from beforehand.testing.mutants_files import Operator
+from beforehand.testing.mutants_kinds import SAID, Mutant
+from beforehand.testing.mutants_league import AS_OF, OTS_MAGIC, Draft, stand_in
 
 from . import seed_book
 from .conftest import Published
@@ -49,6 +52,7 @@ from .conftest import Published
 app = typer.Typer()
 app.command()(conform)
 NOW = "2026-11-01T00:00:00Z"
+BOOK = "api/v1/corpus/book.jsonl"
 
 
 def of(report: dict[str, Any]) -> dict[int, str]:
@@ -525,6 +529,51 @@ def test_a_judge_is_given_the_list_and_a_time_of_others_is_said_as_theirs() -> N
 )
 def test_what_evidence_is_its_bytes_say(data: bytes, kind: tuple[str, bool]) -> None:
     assert kind_of(data) == kind
+
+
+# ---- two-sided time, a SHOULD within requirement 12
+
+
+TIP = {"source": "bitcoin_tip", "number": 900_000, "value": "0" * 64}
+
+
+@pytest.mark.parametrize(
+    ("beacons", "words"),
+    [
+        ([TIP, TIP, TIP, TIP], ""),
+        ([TIP, None, TIP, TIP], "holds no value of the declared beacon"),
+        ([TIP, TIP, {**TIP, "value": ""}, TIP], "holds no value of the declared beacon"),
+        ([TIP, TIP, TIP, {**TIP, "source": "drand"}], "its beacon is of 'drand', and"),
+    ],
+)
+def test_a_declared_beacon_that_a_run_line_lacks_is_said(beacons: list[Any], words: str) -> None:
+    def change(draft: Draft) -> None:
+        declared("margin_minutes = 120\n", 'margin_minutes = 120\nbeacon = "bitcoin_tip"\n')(draft)
+        for line, beacon in zip(draft.of_kind("run"), beacons, strict=True):
+            if beacon is not None:
+                line["beacon"] = beacon
+
+    files = Mutant("beacon", 12, SAID, "a beacon", lines=change).build(1, Operator.of(1))
+    report = conform_folder(MemoryFolder(files), AS_OF)
+    entry = item(report, 12)
+    assert (entry["status"], exit_code(report)) == (PASS, 0), "the MUST is met all the same"
+    if not words:
+        assert entry["should"] == [] and report["failed"] == {"MUST": 0, "SHOULD": 0}
+        assert "present, not checked: two-sided time" in said(report, 12)
+        return
+    assert report["failed"] == {"MUST": 0, "SHOULD": 1}
+    assert report["result"] == "no MUST fails, and a SHOULD does"
+    (told,) = entry["should"]
+    assert words in told
+    run_line = 1 + [b'"kind": "run"' in raw for raw in files[BOOK].splitlines()].index(True)
+    assert all(place["line"] >= run_line for place in entry["evidence"])
+    assert any("SHOULD fails: within requirement 12" in line for line in text_lines(report))
+    assert "SHOULD is not met: " in page(report) + junit(report)
+
+
+def test_a_league_that_declares_no_beacon_owes_none() -> None:
+    report = conform_folder(MemoryFolder(valid_files()), AS_OF)
+    assert item(report, 12)["should"] == []
 
 
 # ---- reports

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.result import Check
-from beforehand.publish.conformance.said import Answer, Ask, Run, before, moment
+from beforehand.publish.conformance.said import Answer, Ask, Run, before, moment, number, text
 
 
 def check_arrival(exhibit: Exhibit) -> Check:
@@ -57,7 +57,37 @@ def check_arrival(exhibit: Exhibit) -> Check:
         check.holds_since(exhibit.answers[0].at or None)
     if not exhibit.answers:
         check.gap("the record holds no answer yet")
+    _check_beacons(check, exhibit)
     return check
+
+
+def _check_beacons(check: Check, exhibit: Exhibit) -> None:
+    """Two-sided time, a SHOULD: each run line holds a fresh value of the beacon that is declared.
+
+    Whether the value is that of its moment, `beforehand verify --trust` checks.
+    """
+    declared = exhibit.declaration("anchors", "beacon")
+    if not isinstance(declared, str) or exhibit.simulated:
+        return
+    for run in exhibit.runs:
+        place = exhibit.at_line(run.n)
+        if not text(run.beacon, "value") or number(run.beacon, "number") is None:
+            check.should(
+                f"two-sided time: the run line holds no value of the declared beacon, "
+                f"{declared[:40]!r}",
+                place,
+            )
+        elif text(run.beacon, "source") != declared:
+            check.should(
+                f"two-sided time: its beacon is of {text(run.beacon, 'source')[:40]!r}, and "
+                f"{declared[:40]!r} is declared",
+                place,
+            )
+    if exhibit.runs and not check.unmet:
+        check.seen.append(
+            f"each run line holds a value of {declared[:40]}, present, not checked: two-sided time "
+            "(SHOULD)"
+        )
 
 
 def check_asks(exhibit: Exhibit) -> Check:
@@ -171,10 +201,10 @@ def _check_attempts(check: Check, asks: Iterable[Ask], exhibit: Exhibit) -> None
     for ask in asks:
         held.setdefault((ask.run, ask.forecaster, ask.questions), []).append(ask)
     for group in held.values():
-        for number, ask in enumerate(group, 1):
-            if exhibit.form == "folder" and ask.attempt != number:
+        for due, ask in enumerate(group, 1):
+            if exhibit.form == "folder" and ask.attempt != due:
                 check.fault(
-                    f"attempt {ask.attempt} is logged where attempt {number} was due: an "
+                    f"attempt {ask.attempt} is logged where attempt {due} was due: an "
                     "ask was made and not logged",
                     exhibit.at_line(ask.n),
                 )

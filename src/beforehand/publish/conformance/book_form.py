@@ -108,7 +108,7 @@ def _run(n: int, at: str, value: dict[str, Any]) -> Run:
         n, at, text(value, "run_id"), "", text(value, "slot") or at, counted,
         text(value, "why") or role, None, None, texts(value, "events"),
         text(value, "ask_sha256"),
-        text(value, "snapshot_sha256"),
+        text(value, "snapshot_sha256"), value.get("beacon"),
     )  # fmt: skip
 
 

@@ -114,6 +114,8 @@ def report_on(exhibit: Exhibit, judge: Judge | None = None) -> dict[str, Any]:
         level: sum(item["status"] == FAIL and item["level"] == level for item in told)
         for level in (MUST, SHOULD)
     }
+    # A SHOULD within a MUST counts as one that fails, and leaves the MUST as it is.
+    failed[SHOULD] += sum(bool(item["should"]) for item in told)
     return {
         "format": REPORT_FORMAT,
         "league": exhibit.title[:200],

@@ -113,6 +113,7 @@ def _run(n: int, at: str, value: dict[str, Any], questions_at: dict[int, str]) -
         n, at, text(value, "run"), text(value, "segment"), text(value, "slot"),
         counted if isinstance(counted, bool) else None, text(value, "why"),
         number(value, "snapshot_line"), number(value, "roster_line"), questions,
+        beacon=value.get("beacon"),
     )  # fmt: skip
 
 

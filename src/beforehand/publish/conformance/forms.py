@@ -132,5 +132,7 @@ def text_lines(report: dict[str, Any]) -> list[str]:
     for item in report["requirements"]:
         if item["status"] == FAIL:
             out.append(f"{item['level']} fails: requirement {item['id']}, {item['title']}")
+        if item["should"]:
+            out.append(f"SHOULD fails: within requirement {item['id']}, {item['should'][0]}")
     out.append(f"result at {report['as_of']}: {report['result']} ({told})")
     return out

@@ -130,6 +130,7 @@ class Check:
     faults: list[tuple[str, Pointer | None]] = field(default_factory=list)
     more_faults: int = 0
     gaps: list[tuple[str, str]] = field(default_factory=list)
+    unmet: list[tuple[str, Pointer | None]] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
     evidence: list[Pointer] = field(default_factory=list)
     since: str | None = None
@@ -147,6 +148,11 @@ class Check:
         """What the public files do not show, and what would show it."""
         if (clip(said), clip(do)) not in self.gaps:
             self.gaps.append((clip(said), clip(do)))
+
+    def should(self, said: str, place: Pointer | None = None) -> None:
+        """What a SHOULD within a MUST asks for and is not met: said, and no failure of the MUST."""
+        if len(self.unmet) < MAX_FAULTS:
+            self.unmet.append((clip(said), place))
 
     def saw(self, said: str, *places: Pointer) -> None:
         """What was looked at and holds."""
@@ -175,7 +181,8 @@ class Check:
         """The verdict as JSON."""
         requirement = REQUIREMENTS[self.id - 1]
         status = self.status
-        pointers = [place for _, place in self.faults if place is not None]
+        found = [*self.faults, *self.unmet]
+        pointers = [place for _, place in found if place is not None]
         pointers += [place for place in self.evidence if place not in pointers]
         return {
             "id": self.id,
@@ -184,6 +191,7 @@ class Check:
             "title": requirement.title,
             "why": requirement.why,
             "said": [*self._sentences()],
+            "should": [said for said, _ in self.unmet],
             "do": [do for _, do in self.gaps if do] if status != PASS else [],
             "evidence": [place.content() for place in pointers[:MAX_POINTERS]],
             "more_evidence": max(0, len(pointers) - MAX_POINTERS) + self.more_faults,
@@ -198,6 +206,8 @@ class Check:
             yield f"and {self.more_faults} faults more"
         if self.absent:
             yield self.absent
+        for said, place in self.unmet:
+            yield f"SHOULD is not met: {said if place is None else f'{_named(place)}: {said}'}"
         for said, _ in self.gaps:
             yield f"not shown: {said}"
         yield from self.seen

@@ -86,6 +86,7 @@ class Run:
     questions: tuple[str, ...]
     ask_sha256: str = ""
     snapshot_sha256: str = ""
+    beacon: Any = None
 
 
 @dataclass(frozen=True)
