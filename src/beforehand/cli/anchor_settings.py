@@ -25,11 +25,12 @@ from beforehand.stages.status import counted
 
 _GIT_SCHEMES = ("https", "ssh", "file")
 _SSH_SHORT = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:\S+", re.ASCII)
-# What each needs installed, and the extra that brings it.
+# What each needs installed, and what brings it.
+_OF_ANCHORS = "pip install -c constraints.txt '.[anchors]'"
 _LIBRARIES = {
-    "opentimestamps": ("opentimestamps", "anchors"),
-    "rfc3161": ("rfc3161_client", "anchors"),
-    "evm": ("eth_account", "anchors,evm"),
+    "opentimestamps": ("opentimestamps", _OF_ANCHORS),
+    "rfc3161": ("rfc3161_client", _OF_ANCHORS),
+    "evm": ("eth_account", "pip install -c constraints.txt '.[evm]'"),
 }
 _SETTINGS_OF = {
     "opentimestamps": ("calendars",),
@@ -152,12 +153,9 @@ def _account_faults() -> list[str]:
 
 def _library(word: str) -> list[str]:
     """What is not installed."""
-    library, extra = _LIBRARIES.get(word, (None, ""))
+    library, install = _LIBRARIES.get(word, (None, ""))
     if library is not None and find_spec(library) is None:
-        return [
-            f"{library} is not installed; in a clone of the repository: "
-            f"pip install -c constraints.txt '.[{extra}]'"
-        ]
+        return [f"{library} is not installed; in a clone of the repository: {install}"]
     if word == "git" and shutil.which("git") is None:
         return ["the program git is not installed"]
     return []
