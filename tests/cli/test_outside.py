@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -20,9 +21,11 @@ from beforehand.cli.evidence import declared_anchors, with_margin
 from beforehand.cli.league_folder import SETTINGS_NAME, LeagueFolder
 from beforehand.cli.outside import EVM_KEY_ENV, REKOR_KEY, anchors_of
 from beforehand.cli.reader_trust import ReaderTrust
-from beforehand.clock import SystemClock
+from beforehand.clock import Clock, SystemClock
+from beforehand.relay.witness_logs import FollowedLogs
+from beforehand.stages.anchoring import Stamped, cosigned_sizes, seal_proofs, stamp_checkpoint
 from beforehand.stages.pen import Pen
-from tests.relay.witness_world import new_witness
+from tests.relay.witness_world import HandClock, new_witness, served_witness
 from tests.small_league import play_small_league
 
 from .test_anchor_checkup import AWAY, declared
@@ -44,10 +47,10 @@ def witnesses(folder: Path, number: int) -> str:
 
 
 def made(
-    folder: Path, pen: Pen, anchors: str, settings: str = ""
+    folder: Path, pen: Pen, anchors: str, settings: str = "", clock: Clock | None = None
 ) -> tuple[list[Anchor], list[str]]:
     (folder / SETTINGS_NAME).write_text(f"[anchors]\n{settings}\n", encoding="utf-8")
-    return anchors_of(LeagueFolder.at(folder), declared(anchors), pen, SystemClock())
+    return anchors_of(LeagueFolder.at(folder), declared(anchors), pen, clock or SystemClock())
 
 
 @pytest.mark.parametrize(
@@ -95,6 +98,38 @@ def test_the_quorum_of_authorities_is_not_that_of_witnesses(tmp_path: Path, pen:
         assert isinstance(anchor, Witnesses) and anchor.need == need
     _, problems = made(tmp_path, pen, 'use = ["witness"]', "witness_quorum = 4\n" + three)
     assert problems == ["anchor witness: 4 of 3 witnesses cannot be asked for"]
+
+
+def test_a_witness_that_lost_its_state_between_two_ticks_is_noticed(
+    tmp_path: Path, pen: Pen
+) -> None:
+    clock, folder = HandClock(), tmp_path / "w"
+    key = new_witness(folder, name="witness.example/w")
+    FollowedLogs(folder).add(pen.key.verifier.name, pen.key.verifier)
+    shutil.copytree(folder, tmp_path / "old")
+
+    def tick(place: Path, at: str) -> tuple[Witnesses, Stamped]:
+        """One tick with anchors made anew, as a process of its own makes them."""
+        with served_witness(place, clock) as witness:
+            listed = f'witnesses = [{{ url = "{witness.url}", key = "{key.text()}" }}]'
+            (anchor,), _ = made(tmp_path, pen, 'use = ["witness"]', listed, clock)
+            assert isinstance(anchor, Witnesses)
+            return anchor, stamp_checkpoint(pen, tmp_path, [anchor], at)
+
+    assert cosigned_sizes(tmp_path, [key]) == {}
+    assert tick(folder, "2026-01-03T00:00:00Z")[1].completed == 1
+    size = pen.store.checkpoint_sizes()[-1]
+    assert cosigned_sizes(tmp_path, [key]) == {key.name: size}
+    assert seal_proofs(pen, tmp_path) == 1
+    pen.checkpoint()
+    (said,) = tick(tmp_path / "old", "2026-01-04T00:00:00Z")[1].problems
+    assert f"cosigned {size} lines before and says 0 now: do not rely on it" in said
+    # What is kept is believed by its signatures: another's record says nothing of this witness.
+    (record,) = (tmp_path / "stamps").glob("*/list.txt.witness.json")
+    other = new_witness(tmp_path / "other", name=key.name)
+    assert cosigned_sizes(tmp_path, [other]) == {}
+    record.write_bytes(b"{}")
+    assert cosigned_sizes(tmp_path, [key]) == {}
 
 
 def test_one_bad_anchor_leaves_the_others(

@@ -83,6 +83,8 @@ class Witnesses:
     have cosigned: one that tells less has lost its state.
     """
 
+    NAME = "witness"
+
     def __init__(
         self,
         witnesses: Sequence[Witness],
@@ -90,7 +92,7 @@ class Witnesses:
         log: VerifierKey,
         tree: Callable[[int], Tree],
         clock: Clock,
-        name: str = "witness",
+        name: str = NAME,
         seconds: float = SECONDS,
         sizes: Mapping[str, int] | None = None,
     ) -> None:

@@ -31,6 +31,7 @@ from beforehand.cli.league_folder import LeagueFolder
 from beforehand.clock import Clock
 from beforehand.errors import BeforehandError, FormatError, RuleError
 from beforehand.records.declaration import Declaration
+from beforehand.stages.anchoring import cosigned_sizes
 from beforehand.stages.pen import Pen
 
 REKOR_KEY = "keys/rekor.pem"
@@ -92,7 +93,7 @@ def _anchors_named(
                 )
             ]
         case "witness":
-            return [_witnesses(settings, pen, clock)]
+            return [_witnesses(settings, league.path, pen, clock)]
         case "evm":
             return [_evm(settings)]
     raise RuleError("this version knows no such anchor")
@@ -127,7 +128,7 @@ def _authorities(declared: Mapping[str, Any], settings: Mapping[str, Any]) -> li
     return [TimeStampAuthority(name, known[name]) for name in names]
 
 
-def _witnesses(settings: Mapping[str, Any], pen: Pen, clock: Clock) -> Witnesses:
+def _witnesses(settings: Mapping[str, Any], folder: Path, pen: Pen, clock: Clock) -> Witnesses:
     given = settings.get("witnesses", ())
     if not given:
         raise RuleError("list [[anchors.witnesses]] in settings.toml")
@@ -138,6 +139,7 @@ def _witnesses(settings: Mapping[str, Any], pen: Pen, clock: Clock) -> Witnesses
         pen.key.verifier,
         lambda size: LeafTree.of_lines(pen.store.lines(), size),
         clock,
+        sizes=cosigned_sizes(folder, [witness.key for witness in held]),
     )
 
 

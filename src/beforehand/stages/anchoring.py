@@ -20,12 +20,13 @@ from pathlib import Path
 
 from beforehand.anchors.anchor import COMPLETE, MAX_EVIDENCE_BYTES, PENDING, Anchor, Evidence
 from beforehand.anchors.queue import SUBMIT, UPGRADE, Item, Queue
-from beforehand.anchors.witness import Witnesses
-from beforehand.book.checkpoint import is_size
+from beforehand.anchors.witness import CosignedRecord, Witnesses
+from beforehand.book.checkpoint import Checkpoint, is_size
+from beforehand.book.cosignature import WitnessKey, cosignatures, note_parts
 from beforehand.book.reader import BOOK_NAME
 from beforehand.book.stamped_list import MAX_LIST_BYTES, list_book
 from beforehand.book.store import write_synced
-from beforehand.errors import BeforehandError, FormatError
+from beforehand.errors import BeforehandError, FormatError, IntegrityError
 from beforehand.records.codec import digest
 from beforehand.records.evidence import ProofLine
 from beforehand.records.record import BodyRef
@@ -181,6 +182,27 @@ def kept_stamps(folder: Path) -> Iterator[Stamp]:
             stem, _, end = name.rpartition(".")
             anchor = stem if stem else "opentimestamps" if end == "ots" else end
             yield Stamp(anchor, size, PENDING if pending else COMPLETE, path)
+
+
+def cosigned_sizes(folder: Path, keys: Sequence[WitnessKey]) -> dict[str, int]:
+    """The most lines that each witness has cosigned, by what is kept of its own signatures.
+
+    A witness that tells less at a later tick has lost its state.
+    """
+    found: dict[str, int] = {}
+    records = [stamp for stamp in kept_stamps(folder) if stamp.anchor == Witnesses.NAME]
+    for stamp in sorted(records, key=lambda stamp: -stamp.size):
+        missing = [key for key in keys if key.name not in found]
+        if not missing:
+            break
+        try:
+            record = CosignedRecord.parse(stamp.data())
+            size = Checkpoint.parse(note_parts(record.note)[0]).size
+            held = cosignatures(record.cosigned(), missing)
+        except (FormatError, IntegrityError):
+            continue  # spoiled on our own disk: what it said is not known any more
+        found |= {each.name: size for each in held}
+    return found
 
 
 def evidence_name(evidence: Evidence) -> str:
