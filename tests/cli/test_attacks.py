@@ -175,6 +175,27 @@ def test_attack_at_outside_the_bracket_of_beacon_and_token() -> None:
     assert judged(run_line("2027-01-15T01:00:00Z"))[1]["not_before"] is None, "not excluded"
 
 
+def test_attack_a_declared_beacon_that_is_left_out_or_of_another_source() -> None:
+    """Left out it is said, for a network may be away; of another source it is a finding."""
+    other = {"source": "drand", "number": 7, "value": "00" * 32}
+    report = Report("2027-02-01T00:00:00Z")
+    lines = [run_line("2027-01-15T12:00:00Z"), b"{}", run_line("2027-01-15T13:00:00Z")]
+    run_brackets(report, lines, "api/v1/x", [], ReaderTrust(), "bitcoin_tip")
+    assert report.findings == []
+    assert report.not_checked == [
+        "api/v1/x: 2 run lines (the first is line 1) without the declared beacon bitcoin_tip: "
+        "nothing says that they were made no earlier"
+    ]
+    lines = [run_line("2027-01-15T12:00:00Z", beacon=other)]
+    run_brackets(report, lines, "api/v1/x", [], ReaderTrust(), "bitcoin_tip")
+    (found,) = report.findings
+    assert "of 'drand', and the declaration names bitcoin_tip" in found.message
+    report = Report("2027-02-01T00:00:00Z")
+    run_brackets(report, lines, "api/v1/x", [], ReaderTrust(), "drand")
+    run_brackets(report, [run_line("2027-01-15T12:00:00Z")], "api/v1/x", [], ReaderTrust())
+    assert (report.findings, len(report.not_checked)) == ([], 1), "present, not checked"
+
+
 # ---- witnesses
 
 

@@ -80,7 +80,8 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
         checked = _check_stamps(report, base, paths[name], reader, as_of)
         witnessed = _witnessed(report, base, paths[name], lines, reader, as_of)
         if report.leagues[name].get("time") == "live":
-            brackets = run_brackets(report, lines, paths[name], checked, reader)
+            beacon = declared.get("beacon")
+            brackets = run_brackets(report, lines, paths[name], checked, reader, beacon)
             report.leagues[name]["brackets"] = brackets
         levels = run_levels(
             lines,
@@ -146,9 +147,15 @@ def run_brackets(
     path: str,
     checked: Sequence[Checked],
     reader: ReaderTrust,
+    declared: str | None = None,
 ) -> dict[str, dict[str, str | None]]:
-    """Between which instants each run line was made, as far as others say; `at` lies in between."""
+    """Between which instants each run line was made, as far as others say; `at` lies in between.
+
+    `declared` is the source of a beacon that the declaration names. A run line
+    may lack it, where no value was to be had; then nothing bounds it from below, and that is said.
+    """
     held: dict[str, dict[str, str | None]] = {}
+    without: list[int] = []
     for n, raw in enumerate(lines, 1):
         if b'"run"' not in raw and b"\\u" not in raw:
             continue
@@ -158,6 +165,13 @@ def run_brackets(
             continue
         place = f"{path}/book.jsonl line {n}"
         since = _not_before(report, value, place, reader)
+        beacon = value.get("beacon")
+        if declared is not None and not isinstance(beacon, dict):
+            without.append(n)
+        elif declared is not None and beacon.get("source") != declared:
+            source = str(beacon.get("source"))
+            said = f"its beacon is of {source!r:.40}, and the declaration names {declared}"
+            report.find(10, place, said)
         until = _not_after(n, checked)
         held.setdefault(run, {"not_before": since, "at": at, "not_after": until})
         try:
@@ -168,6 +182,12 @@ def run_brackets(
             report.find(10, place, f"at {at} is before its beacon, which is of {since}")
         if until is not None and moment > instant_key(until):
             report.find(10, place, f"at {at} is after {until}, when others had it already")
+    if without:
+        runs = counted(len(without), "run line")
+        report.not_checked.append(
+            f"{path}: {runs} (the first is line {without[0]}) without the declared beacon "
+            f"{declared}: nothing says that they were made no earlier"
+        )
     return held
 
 
