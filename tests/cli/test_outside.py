@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from datetime import timedelta
@@ -9,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+)
 
 from beforehand.anchors.anchor import Anchor
 from beforehand.anchors.evm import EvmChain
@@ -16,12 +22,17 @@ from beforehand.anchors.foreign import GitRepository
 from beforehand.anchors.opentimestamps import OpenTimestamps
 from beforehand.anchors.rekor import Rekor
 from beforehand.anchors.rfc3161 import TimeStampAuthority
+from beforehand.anchors.trust_files import read_public_key
 from beforehand.anchors.witness import Witnesses
+from beforehand.book.manifest import MANIFEST_PATH
 from beforehand.cli.evidence import declared_anchors, with_margin
 from beforehand.cli.league_folder import SETTINGS_NAME, LeagueFolder
 from beforehand.cli.outside import EVM_KEY_ENV, REKOR_KEY, anchors_of
+from beforehand.cli.publication import publish_league
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.clock import Clock, SystemClock
+from beforehand.errors import FormatError
+from beforehand.publish.stamps import PUBLIC_LOG_KEY, publish_log_key
 from beforehand.relay.witness_logs import FollowedLogs
 from beforehand.stages.anchoring import Stamped, cosigned_sizes, seal_proofs, stamp_checkpoint
 from beforehand.stages.pen import Pen
@@ -29,6 +40,7 @@ from tests.relay.witness_world import HandClock, new_witness, served_witness
 from tests.small_league import play_small_league
 
 from .test_anchor_checkup import AWAY, declared
+from .test_evidence import quiet
 
 
 @pytest.fixture
@@ -85,6 +97,29 @@ def test_the_key_of_a_log_is_made_once_for_its_owner_alone(tmp_path: Path, pen: 
     first = path.read_bytes()
     made(tmp_path, pen, 'use = ["rekor"]')
     assert (path.read_bytes(), path.stat().st_mode & 0o077) == (first, 0)
+
+
+def test_the_public_half_of_the_log_s_key_is_published_and_never_the_private(
+    tmp_path: Path, pen: Pen
+) -> None:
+    keys, base = tmp_path / "league" / "keys", tmp_path / "base"
+    assert not publish_log_key(keys, base)
+    made(tmp_path, pen, 'use = ["rekor"]')
+    public = tmp_path / "public"
+    publish_league(tmp_path / "league", pen.key, public, pen.now()[0], quiet)
+    (published,) = public.rglob("rekor*")
+    name = published.relative_to(public).as_posix()
+    assert name.endswith("/keys/rekor.pub.pem")
+    listed = json.loads((public / MANIFEST_PATH).read_bytes())["files"]
+    assert name in {each["path"] for each in listed}
+    private = load_pem_private_key((keys / "rekor.pem").read_bytes(), password=None)
+    der = private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    assert read_public_key(published.read_bytes()) == der, "as it is put into signers/"
+    shutil.copyfile(keys / "rekor.pem", keys / PUBLIC_LOG_KEY)
+    with pytest.raises(FormatError, match="is no public key"):
+        publish_log_key(keys, base)
+    made(tmp_path, pen, 'use = ["rekor"]')  # put right by the next tick
+    assert publish_log_key(keys, base)
 
 
 def test_the_quorum_of_authorities_is_not_that_of_witnesses(tmp_path: Path, pen: Pen) -> None:

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
+    PublicFormat,
     load_pem_private_key,
 )
 
@@ -30,6 +31,7 @@ from beforehand.book.store import write_synced
 from beforehand.cli.league_folder import LeagueFolder
 from beforehand.clock import Clock
 from beforehand.errors import BeforehandError, FormatError, RuleError
+from beforehand.publish.stamps import PUBLIC_LOG_KEY
 from beforehand.records.declaration import Declaration
 from beforehand.stages.anchoring import cosigned_sizes
 from beforehand.stages.pen import Pen
@@ -153,4 +155,8 @@ def _rekor_key(path: Path) -> ec.EllipticCurvePrivateKey:
     key = load_pem_private_key(path.read_bytes(), password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise FormatError(f"{path} is no P-256 key")
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    beside = path.with_name(PUBLIC_LOG_KEY)
+    if not beside.is_file() or beside.read_bytes() != public:
+        write_synced(beside, public)  # published, so that a reader can find and pin it
     return key

@@ -32,7 +32,7 @@ from beforehand.publish.leaderboard import score_league
 from beforehand.publish.package import data_package
 from beforehand.publish.parquet import write_parquet
 from beforehand.publish.rows import Row
-from beforehand.publish.stamps import STAMPS_NAME, cosigned, publish_stamps
+from beforehand.publish.stamps import STAMPS_NAME, cosigned, publish_log_key, publish_stamps
 from beforehand.publish.tables import COLUMNS, table_csv, table_rows
 from beforehand.records.codec import decode_json, digest
 from beforehand.records.declaration import declaration_schema
@@ -105,6 +105,7 @@ def write_data(
     notes = {size: cosigned(stamps, size, note) for size, note in notes.items()}
     _write_book(reader, lines, notes, due, base, progress)
     publish_stamps(stamps, base, len(lines))
+    publish_log_key(reader.folder / "keys", base)
     progress("tables", 0, 1)
     grid = Grid.of(fold.declaration.grid)
     cells, attempts = table_rows(scores.rows, grid), attempt_rows(scores.attempts, grid)

@@ -12,6 +12,10 @@ from beforehand.records.codec import decode_json
 STAMPS_NAME = "stamps"
 WITNESS_NAME = "list.txt.witness.json"
 MAX_STAMP_BYTES = 1 << 20
+# The public half of the key that signs a log's entries, in the book's and the published `keys/`.
+PUBLIC_LOG_KEY = "rekor.pub.pem"
+_PUBLIC_PEM = b"-----BEGIN PUBLIC KEY-----\n"
+_MAX_KEY_BYTES = 4096
 _MAX_LINES = 64
 
 
@@ -30,6 +34,24 @@ def publish_stamps(stamps: Path, base: Path, size: int) -> int:
                 shutil.copyfile(path, target)
                 copied += 1
     return copied
+
+
+def publish_log_key(keys: Path, base: Path) -> bool:
+    """Publish the public half of the key in a log, where there is one.
+
+    FormatError where the file is anything but one public key: a private one lies beside it.
+    """
+    path = keys / PUBLIC_LOG_KEY
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        data = stream.read(_MAX_KEY_BYTES + 1)
+    if len(data) > _MAX_KEY_BYTES or not data.startswith(_PUBLIC_PEM) or data.count(b"BEGIN") > 1:
+        raise FormatError(f"{path} is no public key in PEM, and is not published")
+    target = base / "keys" / PUBLIC_LOG_KEY
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+    return True
 
 
 def cosigned(stamps: Path, size: int, note: bytes) -> bytes:
