@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,7 +24,13 @@ def beforehand(*arguments: object, timeout: float = 120) -> subprocess.Completed
         text=True,
         check=False,
         timeout=timeout,
-        env={"COLUMNS": "100", "PATH": "/usr/bin:/bin", "TERM": "dumb"},
+        env={
+            "COLUMNS": "100",
+            "PATH": "/usr/bin:/bin",
+            "TERM": "dumb",
+            # The very code that the tests import, whatever is installed beside it.
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
     )
 
 

@@ -71,7 +71,7 @@ SIMULATED: Mapping[str, Personality] = {
             "error": 0.02,
             "swapped": 0.01,
             "leak": 0.05,
-            "stall": 0.002,
+            "stall": 0.001,
         },
     ),
     # A reasoning model: it answers 400 to a temperature.
