@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from beforehand.cli.bench_endings import Ending
-from beforehand.cli.bench_faults import MODELS, SHIPPED_CAP, Ground, child
+from beforehand.cli.bench_ground import MODELS, SHIPPED_CAP, Ground, child
 from beforehand.errors import IntegrityError
 
 from .conftest import START
