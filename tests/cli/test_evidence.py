@@ -11,9 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from beforehand.anchors.rfc3161 import TimeStampAuthority
 from beforehand.anchors.trust_files import write_authority
+from beforehand.anchors.witness import CosignedRecord
+from beforehand.book.cosignature import (
+    WitnessKey,
+    cosignature_line,
+    cosigned_message,
+    note_parts,
+)
 from beforehand.book.reader import BookReader
 from beforehand.cli.publication import publish_league
 from beforehand.clock import SystemClock
@@ -278,6 +286,45 @@ def test_conform_of_a_league_with_a_channel_is_unverifiable_until_it_is_opened(
     entry, _ = outside(public, "--trust", stamped.trust)
     assert entry["status"] == "UNVERIFIABLE", entry["said"]
     assert any("archive: " in said for said in entry["said"]), "what could not be opened is named"
+
+
+def witnessed(stamped: Stamped, into: Path, text: str = "") -> tuple[Path, Path, str]:
+    """The published league cosigned by a witness, the trust in it, and its checkpoint's text."""
+    private = Ed25519PrivateKey.generate()
+    key = WitnessKey("witness.example/w1", private.public_key().public_bytes_raw())
+    (listed,) = stamped.public.glob("api/v1/*/stamps/*/list.txt")
+    note = (listed.parents[2] / "checkpoints" / listed.parent.name).read_bytes()
+    said = note_parts(note)[0]
+    if text:
+        note = note.replace(said.encode(), text.encode())
+    at = int(time.time()) - 1
+    line = cosignature_line(key, at, private.sign(cosigned_message(text or said, at)))
+    public = with_channel(stamped, into / "public", CosignedRecord(note, (line,)).data())
+    shutil.copytree(stamped.trust, into / "trust")
+    (into / "trust" / "witnesses.txt").write_text(key.text() + "\n", encoding="utf-8")
+    return public, into / "trust", said
+
+
+def test_conform_passes_what_two_clocks_and_a_witness_saw(stamped: Stamped, tmp_path: Path) -> None:
+    public, trust, _ = witnessed(stamped, tmp_path)
+    entry, _ = outside(public, "--trust", trust)
+    assert entry["status"] == "PASS", entry["said"]
+    assert entry["since_by"] == "others' evidence"
+    assert any("1 of 1 witnesses cosigned it" in said for said in entry["said"])
+    assert outside(public)[0]["status"] == "UNVERIFIABLE"
+    entry, _ = outside(public, "--trust", stamped.trust)
+    assert entry["status"] == "UNVERIFIABLE", "the reader names no witness"
+
+
+def test_conform_refuses_cosignatures_on_another_checkpoint(
+    stamped: Stamped, tmp_path: Path
+) -> None:
+    _, _, said = witnessed(stamped, tmp_path / "good")
+    other = said.replace(said.split("\n")[2], "A" * 43 + "=")
+    public, trust, _ = witnessed(stamped, tmp_path / "bad", other)
+    entry, _ = outside(public, "--trust", trust)
+    assert entry["status"] == "FAIL"
+    assert any("on another checkpoint" in said for said in entry["said"])
 
 
 def test_conform_refuses_the_token_of_an_authority_that_nobody_trusts(
