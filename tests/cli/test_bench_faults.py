@@ -52,6 +52,7 @@ def test_kills_land_and_every_ending_is_the_undisturbed_one() -> None:
     assert found["bound_leagues"] >= 1
     most, cap = Decimal(found["bound_most_committed"]), Decimal(found["bound_cap"])
     assert cap * Decimal("0.8") < most <= cap
+    assert found["undisturbed_cpu_s"] > 0
     assert 0 < found["undisturbed_s"] < found["undisturbed_with_start_s"]
 
 

@@ -53,6 +53,7 @@ class Faulted:
 
     wanted: int
     undisturbed_s: float = 0.0
+    undisturbed_cpu_s: float = 0.0
     undisturbed_with_start_s: float = 0.0
     goal_s: float = GOAL_SECONDS
     leagues: int = 0
@@ -114,8 +115,9 @@ def _tell(result: Faulted, as_json: bool) -> None:
         return
     met = "met" if result.undisturbed_s < GOAL_SECONDS else "not met"
     for said in (
-        f"undisturbed: {result.undisturbed_s:.2f} s, {result.undisturbed_with_start_s:.2f} s with "
-        f"the interpreter's start; goal under {GOAL_SECONDS:g} s: {met}",
+        f"undisturbed: {result.undisturbed_s:.2f} s ({result.undisturbed_cpu_s:.2f} s of CPU), "
+        f"{result.undisturbed_with_start_s:.2f} s with the interpreter's start; "
+        f"goal under {GOAL_SECONDS:g} s: {met}",
         f"{result.kills} of {result.wanted} kills landed in {result.leagues} leagues, "
         f"{result.missed} came too late; the clock stepped back {result.clock_steps} times, "
         f"{result.lines_under_a_clock_behind} lines say so",
@@ -200,6 +202,7 @@ def _undisturbed(ground: Ground, result: Faulted) -> Ending:
     ground.fork()
     ground.wait()
     result.undisturbed_s = round(time.monotonic() - begun, 3)
+    result.undisturbed_cpu_s = round(ground.cpu_s, 3)
     wanted = ground.ending()
     for each in endings:
         if odd := each.unlike(wanted):

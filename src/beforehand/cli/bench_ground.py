@@ -60,6 +60,7 @@ class Ground:
         self._log = folder / "child.log"
         self._faults = [_content(fault) for fault in faults]
         self._pid = 0
+        self.cpu_s = 0.0  # of the process that was last waited for
         self._wipe()
         # Where time may turn back, what a model says may not depend on the moment it is asked.
         told = ("--truth", str(folder / "nothing.json")) if clock_back else ()
@@ -115,8 +116,9 @@ class Ground:
         """Wait for the process's own end; IntegrityError where it takes too long."""
         until = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < until:
-            pid, status = os.waitpid(self._pid, os.WNOHANG)
+            pid, status, used = os.wait4(self._pid, os.WNOHANG)
             if pid:
+                self.cpu_s = used.ru_utime + used.ru_stime
                 self._ended(status)
                 return
             time.sleep(0.002)
