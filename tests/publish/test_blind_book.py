@@ -56,7 +56,9 @@ def a_book_of_everything() -> BlindBook:
     seats = (*model_seats(), Seat("stranger", "accepted"))
     run = book.run("2026-01-06T10:00:00Z", dict.fromkeys((33, 34), ("0.40", "0.46")), seats=seats)
     first = book.ask(run, "ant", 33)
-    book.answer(run, "ant", 33, ask_line=first, failure="transport", cost=None)
+    book.answer(
+        run, "ant", 33, ask_line=first, failure="transport", cost=None, detail="connection_refused"
+    )
     again = book.ask(run, "ant", 33, attempt=2, why="retry", again=first)
     book.answer(
         run, "ant", 33, "0.35", ask_line=again, leak_flag=True, leaks=("venue",), citations=2
@@ -125,6 +127,9 @@ def exchanged(public: Public, name: str, data: bytes) -> dict[str, bytes]:
         "UPDATE leaderboard SET pool_n_eff = '6.000000' WHERE forecaster = 'ensemble'",
         "UPDATE leaderboard SET paper_total = '1.000000' WHERE forecaster = 'ant'",
         "UPDATE forecasts SET moved = 0 WHERE moved = 1",
+        "UPDATE attempts SET detail = 'http_500' WHERE detail = 'connection_refused'",
+        "UPDATE seats SET company = 'another' WHERE forecaster = 'ant'",
+        "UPDATE seats SET open_weights = 1 WHERE forecaster = 'ant'",
     ],
 )
 def test_every_new_table_is_recounted(public: Public, statement: str) -> None:
@@ -153,6 +158,25 @@ def test_every_new_value_is_recounted(public: Public, name: str, old: bytes, new
     assert old in data
     files = exchanged(public, BASE + name, data.replace(old, new, 1))
     assert recount_folder(MemoryFolder(files))["blind-test"].different >= 1
+
+
+def test_the_database_tells_seats_and_failures_apart(public: Public) -> None:
+    base = sqlite3.connect(":memory:")
+    base.deserialize(public.files[BASE + "league.sqlite"])
+    said = "SELECT DISTINCT entry, company, family, provider, open_weights FROM seats WHERE "
+    assert base.execute(said + "forecaster = 'ant'").fetchall() == [
+        ("asked", "ant company", "ant", "lab", 0)
+    ]
+    # What a seat does not say is empty, and never a guess.
+    assert base.execute(said + "forecaster = 'stranger'").fetchall() == [
+        ("accepted", None, None, None, None)
+    ]
+    assert base.execute("SELECT count(DISTINCT run) FROM seats").fetchone()[0] > 1
+    details = "SELECT status, detail FROM attempts WHERE detail IS NOT NULL"
+    assert base.execute(details).fetchall() == [("transport", "connection_refused")]
+    assert [row["detail"] for row in public.table("attempts.csv") if row["detail"]] == [
+        "connection_refused"
+    ]
 
 
 def test_B31_the_attempts_reconcile_to_the_last_digit(public: Public) -> None:  # noqa: N802

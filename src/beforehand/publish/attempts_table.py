@@ -71,6 +71,8 @@ ATTEMPT_COLUMNS: tuple[Column[Attempt], ...] = (
     Column("standing", "string",
            "; ".join(f"{word}: {meaning}" for word, meaning in STANDINGS.items()),
            lambda a, g: a.standing),
+    Column("detail", "string", "the precise code behind the status, where there is one",
+           _answered("detail")),
     Column("prompt_sha256", "string", "the exact text sent: a body, and asks/SHA256.md",
            lambda a, g: body_of(a.ask, "ask")),
     Column("reply_sha256", "string", "the raw reply, a body",

@@ -89,6 +89,11 @@ _COST_COLUMNS = (
     ("committed_a_valid", "TEXT"),
     ("median_latency_ms", "INTEGER"),
 )
+# What a roster says of each seat, beside its run and line.
+_SEAT_COLUMNS = (
+    *("forecaster", "entry", "company", "family", "model", "version", "mode", "provider"),
+    *("quantisation", "open_weights", "side"),
+)
 _SHORT = {
     "brier.mean": "brier",
     "gain.mean": "gain",
@@ -122,6 +127,7 @@ def sqlite_tables(
             "question TEXT PRIMARY KEY, line INTEGER, outcome TEXT, instant TEXT",
             [(name, s.line, s.outcome, s.instant) for name, s in fold.settled.items()],
         ),
+        "seats": (_SEATS_SQL, _seat_rows(fold)),
         "leaderboard": _read_off(_BOARD_COLUMNS, board["forecasters"]),
         "runs": _read_off(_RUN_COLUMNS, board["runs"] or ()),
         "cohorts": _read_off(_COHORT_COLUMNS, board["cohorts"] or ()),
@@ -135,6 +141,22 @@ def sqlite_tables(
             ],
         ),
     }
+
+
+_SEATS_SQL = "run TEXT, line INTEGER, " + ", ".join(
+    f"{name} {'INTEGER' if name == 'open_weights' else 'TEXT'}" for name in _SEAT_COLUMNS
+)
+
+
+def _seat_rows(fold: LeagueFold) -> list[tuple[Any, ...]]:
+    """A row a run and seat; `open_weights` is 1, 0 or not said."""
+    rows = []
+    for run, (_, record) in fold.runs.items():
+        for seat in fold.roster_of(run).seats:
+            said = [getattr(seat, name) for name in _SEAT_COLUMNS]
+            values = [int(value) if isinstance(value, bool) else value for value in said]
+            rows.append((run, record.roster_line, *values))
+    return rows
 
 
 def _columns_sql(columns: Sequence[Column[Any]]) -> str:
