@@ -58,3 +58,23 @@ def test_what_cannot_be_said_says_why() -> None:
     picture = {("r", str(k)): 0.5 for k in range(LEAST_COMMON)}
     assert likeness_of(picture, picture) is None, "what never varies is like nothing"
     assert likeness_of({}, picture) is None
+
+
+def test_b34_a_forecaster_that_says_the_same_to_everything_is_named() -> None:
+    same = {k: "0.1" if k > 4 else f"0.{k}5" for k in range(1, 31)}
+    few = dict.fromkeys(range(1, LEAST_COMMON), "0.2")
+    fold = made_fold(
+        [("a", said(1)), ("b", same), ("c", few)], dict.fromkeys(range(1, 31), "yes"), questions=30
+    )
+    rows = build_rows(fold)
+    told = {e["forecaster"]: e for e in diagnostics(fold, rows, build_board(fold, rows))["answers"]}
+    assert told["b"] == {
+        "forecaster": "b",
+        "n": 30,
+        "distinct": 5,
+        "commonest": "0.100000",
+        "share": "0.866667",
+        "constant": True,
+    }
+    assert not told["a"]["constant"] and told["a"]["n"] == 30
+    assert told["c"]["share"] == "1.000000" and not told["c"]["constant"], "too few to say"

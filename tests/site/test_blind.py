@@ -112,6 +112,13 @@ def test_the_ensemble_page_has_every_pair_every_size_and_hindsight(blind: Site) 
     assert "dog" in text.partition("Not in the analysis:")[2][:200]
 
 
+def test_the_board_tells_the_incidents_of_the_last_seven_days(blind: Site) -> None:
+    words = words_of(blind, "index")
+    told = words.partition("Incidents of the last seven days:")[2]
+    assert "missed (the machine was off)" in told
+    assert "stopped budget" in told and "no valid answer from" in told
+
+
 def test_missed_stopped_and_failed_slots_are_listed_with_their_reasons(blind: Site) -> None:
     text = words_of(blind, "runs")
     for words in ("missed", "the machine was off", "stopped: budget", "failed",

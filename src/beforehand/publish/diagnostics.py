@@ -6,17 +6,20 @@ number that is not there is never 0.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import combinations
 from math import fsum, sqrt
 from typing import Any
 
 from beforehand.publish.fold import LeagueFold
 from beforehand.publish.rows import Row
-from beforehand.scoring.exact import Grid
+from beforehand.scoring.exact import Grid, decimal_places
 
 DIAGNOSTICS_FORMAT = "beforehand-diagnostics/1"
 LEAST_COMMON = 10
+CONSTANT_SHARE = Fraction(4, 5)
 PLACES = 6
 POWER_STEPS = 2000
 MOST_FORECASTERS = 200
@@ -48,6 +51,7 @@ def diagnostics(fold: LeagueFold, rows: Sequence[Row], board: Mapping[str, Any])
         "forecasters": names,
         "matrix": [[_text(value) for value in row] for row in matrix],
         "seats": [_seat(name, names, likeness, pictures, steps) for name in names],
+        "answers": _answers(rows, board, steps),
         "crowd_rows": _crowd_rows(fold),
         "not_applicable": why,
     }
@@ -62,6 +66,34 @@ def diagnostics(fold: LeagueFold, rows: Sequence[Row], board: Mapping[str, Any])
     if not content["crowd_rows"]:
         why["crowd_rows"] = "the source gives one price of the crowd, without its two sides"
     return content
+
+
+def _answers(rows: Sequence[Row], board: Mapping[str, Any], steps: int) -> list[dict[str, Any]]:
+    """How much each forecaster's answers vary, the ranked and the others.
+
+    Who says nearly the same to every question answers the prompt and not the
+    question: `constant` is a share of CONSTANT_SHARE or more on one value.
+    """
+    names = [e["forecaster"] for e in board["forecasters"] if e["kind"] != "derived"]
+    held: dict[str, Counter[int]] = {name: Counter() for name in names[:MOST_FORECASTERS]}
+    for row in rows:
+        if row.forecaster in held and row.units is not None and row.status in _STATED:
+            held[row.forecaster][row.units] += 1
+    return [_varied(name, counts, steps) for name, counts in held.items() if counts]
+
+
+def _varied(name: str, counts: Counter[int], steps: int) -> dict[str, Any]:
+    n = counts.total()
+    commonest, times = min(counts.items(), key=lambda item: (-item[1], item[0]))
+    share = Fraction(times, n)
+    return {
+        "forecaster": name,
+        "n": n,
+        "distinct": len(counts),
+        "commonest": decimal_places(Fraction(commonest, steps), PLACES),
+        "share": decimal_places(share, PLACES),
+        "constant": n >= LEAST_COMMON and share >= CONSTANT_SHARE,
+    }
 
 
 def likeness_of(one: Picture, other: Picture) -> float | None:

@@ -17,6 +17,7 @@ from beforehand.site.estimates import (
     reliability_text,
     tone_of,
 )
+from beforehand.site.incidents import incidents
 from beforehand.site.runs import runs_facts
 from beforehand.site.skilltables import (
     cohort_listings,
@@ -55,6 +56,7 @@ def skill_board_page(catalogue: Catalogue) -> dict[str, Any]:
     return {
         "facts": skill_facts(catalogue),
         "awaiting": awaiting,
+        "incidents": incidents(catalogue),
         "groups": rows,
         "zero_small": small.at(0.0),
         "forest": _forest([*groups["ranked"], *groups["unranked"]], scale),
