@@ -114,7 +114,7 @@ def test_the_ensemble_page_has_every_pair_every_size_and_hindsight(blind: Site) 
 
 def test_the_board_tells_the_incidents_of_the_last_seven_days(blind: Site) -> None:
     words = words_of(blind, "index")
-    told = words.partition("Incidents of the last seven days:")[2]
+    told = words.partition("Incidents of the last seven days of asking:")[2]
     assert "missed (the machine was off)" in told
     assert "stopped budget" in told and "no valid answer from" in told
 

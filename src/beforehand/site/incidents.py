@@ -15,15 +15,17 @@ GOOD = ("complete", "open")
 
 
 def incidents(catalogue: Catalogue) -> list[dict[str, Any]]:
-    """Runs of the last seven days that did not end well, or in which a forecaster said nothing.
+    """Runs that did not end well, or in which a forecaster said nothing, in the last seven days.
 
-    The last first, MOST at most; each with its page where it has one.
+    These are counted back from the last slot; the last run stands first, MOST at
+    most, each with its page where it has one.
     """
-    board = catalogue.view.board
-    since = instant_key(board["as_of"]) - RECENT if board["as_of"] else None
+    runs = sorted(
+        catalogue.view.board["runs"] or (), key=lambda run: instant_key(run["slot"]), reverse=True
+    )
     found = []
-    for run in sorted(board["runs"] or (), key=lambda run: run["slot"], reverse=True):
-        if since is not None and instant_key(run["slot"]) < since:
+    for run in runs:
+        if instant_key(run["slot"]) < instant_key(runs[0]["slot"]) - RECENT:
             break
         silent = [cut(catalogue.label(name), 60) for name in run["silent"]]
         if run["status"] in GOOD and not silent:
