@@ -297,7 +297,11 @@ def test_the_pool_is_the_same_bytes_in_any_order_of_the_listing() -> None:
 
 def test_the_pool_holds_every_candidate_with_its_reason() -> None:
     listing = Listing(
-        (market("1"), market("2", closes=""), market("3", question="π\u2028")),
+        (
+            market("1", fee_rate=Decimal("0.05"), fee_exponent=1),
+            market("2", closes=""),
+            market("3", question="π\u2028"),
+        ),
         refused=(Refused("9", "not two token ids"),),
         problems=("page 3: status 500",),
         complete=False,
@@ -306,6 +310,8 @@ def test_the_pool_holds_every_candidate_with_its_reason() -> None:
     content = json.loads(data, parse_float=lambda text: pytest.fail(f"a float: {text}"))
     assert [each["id"] for each in content["chosen"]] == ["1", "3"]
     assert content["chosen"][0]["crowd"] == "0.42"
+    assert content["chosen"][0]["fee_rate"] == "0.05" and content["chosen"][0]["fee_exponent"] == 1
+    assert content["chosen"][1]["fee_rate"] is None, "unknown, which is not none"
     assert content["chosen"][1]["depth_notes"] == ["midpoint not checked"]
     assert [(each["id"], each["reason"]) for each in content["dropped"]] == [("2", "horizon")]
     assert content["refused"] == [{"id": "9", "reason": "not two token ids"}]

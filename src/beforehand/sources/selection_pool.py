@@ -58,13 +58,14 @@ def _plain(rules: Rules) -> dict[str, Any]:
 def _figures(market: Market) -> dict[str, Any]:
     decimals = {
         name: _said(getattr(market, name))
-        for name in ("bid", "ask", "volume", "volume_24h", "liquidity")
+        # A fee of null is unknown, which is not the same as none.
+        for name in ("bid", "ask", "volume", "volume_24h", "liquidity", "fee_rate")
     }
     texts = {
         name: getattr(market, name)
         for name in ("venue", "id", "event", "topic", "question", "closes", "expected", "event_at")
     }
-    return texts | decimals | {"tags": list(market.tags)}
+    return texts | decimals | {"fee_exponent": market.fee_exponent, "tags": list(market.tags)}
 
 
 def _measured(chosen: Chosen) -> dict[str, Any]:
