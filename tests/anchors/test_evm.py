@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -297,6 +298,14 @@ def test_a_key_is_32_bytes_in_hex_and_stands_in_no_message(chain: LocalEvm) -> N
             read_key(text)
         assert text == "" or text not in str(caught.value)
     assert chain.key.hex() not in repr(anchor_on(chain))
+
+
+def test_signing_leaves_the_interpreter_s_recursion_limit_as_it_was(chain: LocalEvm) -> None:
+    limit = sys.getrecursionlimit()
+    anchor_on(chain).submit(NOTE)
+    assert "py_ecc" in sys.modules and sys.getrecursionlimit() == limit
+    with pytest.raises(FormatError):
+        EvmRecord.parse(b"[" * 200_000)
 
 
 def test_a_pending_record_names_no_block(chain: LocalEvm) -> None:

@@ -11,6 +11,7 @@ import pytest
 from beforehand.anchors.evm import EvmChain
 from beforehand.cli.publication import publish_league
 from beforehand.clock import SystemClock
+from beforehand.records.declaration import Declaration
 from beforehand.stages.anchoring import seal_proofs, stamp_checkpoint
 from beforehand.stages.declare import declare, open_league
 from beforehand.stages.slots import later
@@ -25,7 +26,11 @@ OWN_CHAIN = 424_242
 
 
 def test_the_book_s_root_on_a_chain_is_evidence_when_the_node_is_gone(tmp_path: Path) -> None:
-    clock, declaration, trust = SystemClock(), live(), tmp_path / "trust"
+    clock, trust = SystemClock(), tmp_path / "trust"
+    text = live().data.decode("utf-8")
+    assert "margin_minutes = 120" in text
+    text = text.replace("margin_minutes = 120", "margin_minutes = 0")
+    declaration = Declaration.parse(text.encode("utf-8"), "live.toml")
     league, public = tmp_path / "league", tmp_path / "public"
     with (
         LocalEvm(tmp_path / "evm", chain=OWN_CHAIN) as chain,

@@ -333,5 +333,5 @@ def test_without_aiohttp_the_rule_says_what_to_install(monkeypatch: pytest.Monke
         return real(name, *args, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(RuleError, match=r"pip install 'beforehand\[live\]'"):
+    with pytest.raises(RuleError, match=r"pip install -c constraints\.txt '\.\[live\]'"):
         Http(FixedClock())

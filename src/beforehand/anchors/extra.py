@@ -6,6 +6,7 @@ of the package itself.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -15,7 +16,13 @@ _EVM = ("eth_account", "eth_hash", "rlp", "trie")
 
 
 def extra_module(name: str) -> Any:
-    """The module of this name; RuleError says what to install where it is not there."""
+    """The module of this name; RuleError says what to install where it is not there.
+
+    A library may raise the interpreter's recursion limit for itself (py_ecc,
+    below eth_account, does). Under such a limit deeply nested JSON from any far
+    side would end the process instead of being refused, so it is put back.
+    """
+    limit = sys.getrecursionlimit()
     try:
         return import_module(name)
     except ImportError as error:
@@ -23,6 +30,8 @@ def extra_module(name: str) -> Any:
             f"{name.partition('.')[0]} is not installed ({error}): "
             f"pip install 'beforehand[{_extra_of(name)}]'"
         ) from None
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _extra_of(name: str) -> str:
