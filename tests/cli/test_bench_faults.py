@@ -62,9 +62,14 @@ def test_killed_while_the_venue_fails_it_ends_as_if_it_had_not_been() -> None:
 
 
 def test_killed_and_its_clock_set_back_it_ends_as_if_it_had_not_been() -> None:
-    found = killed("--kills", 3, "--seed", 5, "--clock-back")
-    assert found["clock_steps"] == 3
-    assert found["lines_under_a_clock_behind"] > 0
+    behind = 0
+    for seed in range(5, 9):  # a kill may land where no line follows under the clock behind
+        found = killed("--kills", 3, "--seed", seed, "--clock-back")
+        assert found["clock_steps"] == 3
+        behind += found["lines_under_a_clock_behind"]
+        if behind:
+            break
+    assert behind > 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
-from beforehand.cli.rehearsal import Account
+from beforehand.cli.rehearsal import START as START_TIME
+from beforehand.cli.rehearsal import Account, _begun
+from beforehand.clock import SimulatedClock
+from beforehand.errors import RuleError
 
 from .conftest import START, beforehand
 
@@ -97,6 +100,18 @@ def test_killed_it_goes_on_and_ends_as_the_undisturbed_one(
     assert forecasts(folder) == forecasts(whole)
     again = beforehand("rehearse", "--weeks", "1", "--dir", tmp_path, "--no-serve")
     assert again.returncode == 2 and "no rehearsal made" in " ".join(again.stderr.split())
+
+
+def test_one_that_was_killed_before_its_mark_begins_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "k"
+    (folder / "replicas").mkdir(parents=True)
+    SimulatedClock(folder / "clock", "2026-01-09T00:00:00Z")
+    assert _begun(folder, False) is None
+    assert SimulatedClock(folder / "clock").now() == START_TIME
+    assert not (folder / "replicas").exists()
+    (folder / "mine.txt").write_text("not a rehearsal's")
+    with pytest.raises(RuleError, match="no rehearsal made"):
+        _begun(folder, False)
 
 
 def test_the_account_is_empty_in_one_slot_and_paid_up_again() -> None:

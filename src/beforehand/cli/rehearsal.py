@@ -21,6 +21,7 @@ from typing import Annotated, Any
 import typer
 
 from beforehand.book.options import Options
+from beforehand.book.store import write_synced
 from beforehand.cli.league_folder import DECLARATION_NAME, SETTINGS_NAME, LeagueFolder
 from beforehand.cli.screen import Report, errors_named, out, progress_bars
 from beforehand.cli.telling import print_status
@@ -47,6 +48,7 @@ DEFAULTS: Mapping[str, Any] = {"weeks": 3, "models": 6, "seed": 1, "faults": ""}
 # In the second week the models' account is empty for one slot.
 EMPTY_SLOT = "2026-01-14T22"
 MADE = ("declaration.toml", "settings.toml", "league", "public", "state", "replicas", "clock")
+UNMARKED = {"clock", "clock.new", "replicas"}
 # Three models are made by more than one lab's recipe, so that families differ.
 SEATS = (
     ("sharp", "Simulated Lab A", "sharp", False),
@@ -233,9 +235,12 @@ def _begun(folder: Path, force: bool) -> Plan | None:
         raise RuleError(f"{folder} is a file; choose another --dir")
     mark = folder / MARK
     if folder.exists() and any(folder.iterdir()):
-        if not mark.is_file():
+        # One that was killed before its mark was written has a clock and replicas at most.
+        names = {path.name for path in folder.iterdir()}
+        unmarked = "clock" in names and names <= UNMARKED
+        if not mark.is_file() and not unmarked:
             raise RuleError(f"{folder} holds something no rehearsal made; choose another --dir")
-        if not force:
+        if not force and not unmarked:
             out.print(f"going on with the rehearsal in {folder}; --force starts over")
             return Plan(**json.loads(mark.read_text(encoding="ascii")))
         for name in (*MADE, MARK):
@@ -293,7 +298,7 @@ def _port(url: str) -> int:
 
 def _write_plan(folder: Path, plan: Plan) -> None:
     text = json.dumps(plan.__dict__, indent=1) + "\n"
-    (folder / MARK).write_text(text, encoding="ascii")
+    write_synced(folder / MARK, text.encode("ascii"))
 
 
 def write_league(folder: Path, models: int, replicas: Replicas) -> None:
