@@ -128,7 +128,7 @@ class EvmChain:
         root, nodes = inclusion_nodes(held, place)
         if root != block.header.transactions_root:
             raise RemoteError(f"block {number}: its transactions do not give its root")
-        return EvmRecord(self.chain, record.transaction, block.header.raw, place, nodes)
+        return EvmRecord(self.chain, header=block.header.raw, place=place, nodes=nodes)
 
 
 def read_key(text: str) -> bytes:

@@ -1,8 +1,9 @@
 """The evidence of the EVM anchor as a file: a promise at first, then a block's own proof.
 
 Both are one JSON object. Pending it holds the chain and the signed transaction;
-complete also the block's header, the transaction's place and the trie's nodes
-down to it: all that a check needs, beside the hash of that block.
+complete the chain, the block's header, the transaction's place and the trie's
+nodes down to it: all that a check needs, beside the hash of that block. The
+transaction itself then stands in the last node.
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ KIND = "evm"
 MEDIA = "application/vnd.beforehand.evm+json"
 MOST_NODES = 64
 _PENDING_KEYS = {"kind", "chain", "transaction"}
-_COMPLETE_KEYS = _PENDING_KEYS | {"header", "place", "nodes"}
+_COMPLETE_KEYS = {"kind", "chain", "header", "place", "nodes"}
 
 
 @dataclass(frozen=True)
 class EvmRecord:
-    """What an EVM anchor gave. `chain` is the chain's id (EIP-155), the rest raw bytes."""
+    """What an EVM anchor gave. `chain` is the chain's id (EIP-155), the rest raw bytes.
+
+    `transaction` is of a pending record, the rest of a complete one.
+    """
 
     chain: int
-    transaction: bytes
+    transaction: bytes = b""
     header: bytes = b""
     place: int = 0
     nodes: tuple[bytes, ...] = ()
@@ -40,12 +44,10 @@ class EvmRecord:
 
     def data(self) -> bytes:
         """The file's bytes."""
-        content: dict[str, Any] = {
-            "kind": KIND,
-            "chain": self.chain,
-            "transaction": _hex(self.transaction),
-        }
-        if self.header:
+        content: dict[str, Any] = {"kind": KIND, "chain": self.chain}
+        if not self.header:
+            content["transaction"] = _hex(self.transaction)
+        else:
             content |= {
                 "header": _hex(self.header),
                 "place": self.place,
@@ -62,14 +64,14 @@ class EvmRecord:
         if not isinstance(said, dict) or said.get("kind") != KIND:
             raise FormatError("not an EVM record")
         if set(said) not in (_PENDING_KEYS, _COMPLETE_KEYS):
-            raise FormatError("an EVM record has a transaction alone, or with its block's proof")
+            raise FormatError("an EVM record has a transaction, or a block's proof of one")
         nodes = said.get("nodes", [])
         if not isinstance(nodes, list) or len(nodes) > MOST_NODES:
             raise FormatError(f"an EVM record has a list of up to {MOST_NODES} nodes")
         try:
             return cls(
                 _count(said["chain"], "chain"),
-                octets(said["transaction"], "transaction"),
+                octets(said["transaction"], "transaction") if "transaction" in said else b"",
                 octets(said["header"], "header") if "header" in said else b"",
                 _count(said.get("place", 0), "place"),
                 tuple(octets(node, "node") for node in nodes),

@@ -18,7 +18,7 @@ from beforehand.anchors.foreign import plain_address
 from beforehand.anchors.opentimestamps import PUBLIC_CALENDARS
 from beforehand.book.cosignature import WitnessKey, check_witness_keys
 from beforehand.cli.league_folder import SETTINGS_NAME, LeagueFolder
-from beforehand.cli.outside import AUTHORITIES, EVM_KEY_ENV, REKOR_URL
+from beforehand.cli.outside import ARCHIVE_URL, AUTHORITIES, EVM_KEY_ENV, REKOR_URL, lacking
 from beforehand.errors import FormatError, RuleError
 from beforehand.records.declaration import Declaration
 from beforehand.stages.status import counted
@@ -37,6 +37,7 @@ _SETTINGS_OF = {
     "rfc3161": ("authorities",),
     "rekor": ("rekor", "rekor_version"),
     "git": ("git",),
+    "archive": ("archive_of", "archive"),
     "witness": ("witnesses", "witness_quorum"),
     "evm": ("evm", "evm_chain", "evm_depth", "evm_most_gwei"),
     "beacon": ("beacon",),
@@ -103,31 +104,31 @@ def _addresses(
     if word == "rfc3161":
         known = {**AUTHORITIES, **settings.get("authorities", {})}
         names = declared.get("authorities") or list(AUTHORITIES)
-        lacking = [_lacking(f"anchors.authorities.{name}") for name in names if name not in known]
-        return {name: known[name] for name in names if name in known}, lacking
+        missing = [lacking(f"authorities.{name}") for name in names if name not in known]
+        return {name: known[name] for name in names if name in known}, missing
     if word == "rekor":
         return {"the log": settings.get("rekor", REKOR_URL)}, []
     if word == "beacon":
         return {"the beacon": settings.get("beacon") or URLS[declared["beacon"]]}, []
     if word == "git":
         held = settings.get("git")
-        return ({}, [_lacking("anchors.git")]) if held is None else ({"the repository": held}, [])
+        return ({}, [lacking("git")]) if held is None else ({"the repository": held}, [])
+    if word == "archive":
+        site = settings.get("archive_of")
+        endpoint = {"the archive": settings.get("archive", ARCHIVE_URL)}
+        if site is None:
+            return endpoint, [lacking("archive_of")]
+        return {**endpoint, "the published folder": site}, []
     if word == "witness":
         given = settings.get("witnesses", ())
-        lacking = [] if given else [_lacking("anchors.witnesses")]
+        missing = [] if given else [lacking("witnesses")]
         return {
             f"witness {n} {_shown(each['url'])}": each["url"] for n, each in enumerate(given, 1)
-        }, lacking
+        }, missing
     if word == "evm":
-        lacking = [] if "evm" in settings else [_lacking("anchors.evm")]
-        if "evm_chain" not in settings:
-            lacking.append(f"{SETTINGS_NAME} lacks anchors.evm_chain: give the chain's id")
-        return ({"the node": settings["evm"]} if "evm" in settings else {}), lacking
+        missing = [lacking(key) for key in ("evm", "evm_chain") if key not in settings]
+        return ({"the node": settings["evm"]} if "evm" in settings else {}), missing
     return {}, []
-
-
-def _lacking(key: str) -> str:
-    return f"{SETTINGS_NAME} lacks {key}: give its address"
 
 
 def _quorum_faults(declared: Mapping[str, Any]) -> list[str]:

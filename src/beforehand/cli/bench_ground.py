@@ -12,7 +12,6 @@ import asyncio
 import os
 import shutil
 import signal
-import sys
 import time
 import traceback
 from decimal import Decimal
@@ -177,7 +176,3 @@ def child(folder: Path) -> None:
     with pen:
         asyncio.run(play(league, pen, situation, END, None, source))
         pen.checkpoint()
-
-
-if __name__ == "__main__":
-    child(Path(sys.argv[1]))

@@ -28,7 +28,7 @@ from beforehand.anchors.witness import Witness, Witnesses
 from beforehand.book.consistency import LeafTree
 from beforehand.book.cosignature import WitnessKey
 from beforehand.book.store import write_synced
-from beforehand.cli.league_folder import LeagueFolder
+from beforehand.cli.league_folder import SETTINGS_NAME, LeagueFolder
 from beforehand.clock import Clock
 from beforehand.errors import BeforehandError, FormatError, RuleError
 from beforehand.publish.stamps import PUBLIC_LOG_KEY
@@ -83,17 +83,11 @@ def _anchors_named(
             url, key = settings.get("rekor", REKOR_URL), _rekor_key(league.book / REKOR_KEY)
             return [Rekor(url, key, version=settings.get("rekor_version", 1))]
         case "git":
-            if "git" not in settings:
-                raise RuleError("put its address as git under [anchors] of settings.toml")
-            return [GitRepository(settings["git"], league.path / "state" / "git", clock)]
+            work = league.path / "state" / "git"
+            return [GitRepository(_needed(settings, "git"), work, clock)]
         case "archive":
-            if "archive_of" not in settings:
-                raise RuleError("put the address of the published folder as archive_of there")
-            return [
-                WebArchive(
-                    site=settings["archive_of"], endpoint=settings.get("archive", ARCHIVE_URL)
-                )
-            ]
+            site, endpoint = _needed(settings, "archive_of"), settings.get("archive", ARCHIVE_URL)
+            return [WebArchive(site=site, endpoint=endpoint)]
         case "witness":
             return [_witnesses(settings, league.path, pen, clock)]
         case "evm":
@@ -101,17 +95,26 @@ def _anchors_named(
     raise RuleError("this version knows no such anchor")
 
 
+def lacking(key: str) -> str:
+    """The sentence for a setting of the anchors that is not there."""
+    what = "the chain's id" if key == "evm_chain" else "its address"
+    return f"{SETTINGS_NAME} lacks anchors.{key}: give {what}"
+
+
+def _needed(settings: Mapping[str, Any], key: str) -> Any:
+    if key not in settings:
+        raise RuleError(lacking(key))
+    return settings[key]
+
+
 def _evm(settings: Mapping[str, Any]) -> Anchor:
     """The chain of the settings, and the account of the environment that pays."""
-    if "evm" not in settings or "evm_chain" not in settings:
-        raise RuleError(
-            "put the node's URL as evm and the chain's id as evm_chain in settings.toml"
-        )
+    node, chain = EvmNode(_needed(settings, "evm")), _needed(settings, "evm_chain")
     if not os.environ.get(EVM_KEY_ENV):
         raise RuleError(f"{EVM_KEY_ENV} is not set: the key of the account that pays the fees")
     return EvmChain(
-        EvmNode(settings["evm"]),
-        settings["evm_chain"],
+        node,
+        chain,
         read_key(os.environ[EVM_KEY_ENV]),
         deep_enough=settings.get("evm_depth", DEEP_ENOUGH),
         most_fee_per_gas=settings.get("evm_most_gwei", MOST_GWEI) * 10**9,
@@ -123,17 +126,12 @@ def _authorities(declared: Mapping[str, Any], settings: Mapping[str, Any]) -> li
     names = declared.get("authorities") or list(AUTHORITIES)
     missing = [name for name in names if name not in known]
     if missing:
-        raise RuleError(
-            f"no address of the time-stamping authority {missing[0]!r:.60}: put it under "
-            "[anchors.authorities] of settings.toml"
-        )
+        raise RuleError(lacking(f"authorities.{missing[0]:.60}"))
     return [TimeStampAuthority(name, known[name]) for name in names]
 
 
 def _witnesses(settings: Mapping[str, Any], folder: Path, pen: Pen, clock: Clock) -> Witnesses:
-    given = settings.get("witnesses", ())
-    if not given:
-        raise RuleError("list [[anchors.witnesses]] in settings.toml")
+    given = _needed(settings, "witnesses")
     held = [Witness(each["url"], WitnessKey.parse(each["key"])) for each in given]
     return Witnesses(
         held,

@@ -174,14 +174,19 @@ def stamp_checkpoint(pen: Pen, folder: Path, anchors: Sequence[Anchor], now: str
 def kept_stamps(folder: Path) -> Iterator[Stamp]:
     """Every piece of evidence that is kept, by size and name; pending ones only while they are."""
     for size in _sizes(folder):
-        for path in sorted((folder / STAMPS / str(size)).iterdir()):
-            if path.name == LIST_NAME or not path.name.startswith(f"{LIST_NAME}."):
-                continue
-            pending = path.name.endswith(PENDING_SUFFIX)
-            name = path.name.removeprefix(f"{LIST_NAME}.").removesuffix(PENDING_SUFFIX)
-            stem, _, end = name.rpartition(".")
-            anchor = stem if stem else "opentimestamps" if end == "ots" else end
-            yield Stamp(anchor, size, PENDING if pending else COMPLETE, path)
+        yield from _stamps_over(folder, size)
+
+
+def _stamps_over(folder: Path, size: int) -> Iterator[Stamp]:
+    """The evidence over one checkpoint: its own folder alone is read."""
+    for path in sorted((folder / STAMPS / str(size)).iterdir()):
+        if path.name == LIST_NAME or not path.name.startswith(f"{LIST_NAME}."):
+            continue
+        pending = path.name.endswith(PENDING_SUFFIX)
+        name = path.name.removeprefix(f"{LIST_NAME}.").removesuffix(PENDING_SUFFIX)
+        stem, _, end = name.rpartition(".")
+        anchor = stem if stem else "opentimestamps" if end == "ots" else end
+        yield Stamp(anchor, size, PENDING if pending else COMPLETE, path)
 
 
 def cosigned_sizes(folder: Path, keys: Sequence[WitnessKey]) -> dict[str, int]:
@@ -223,9 +228,9 @@ def _queue_newest(
         with (pen.store.folder / BOOK_NAME).open("rb") as stream:
             stamped = list_book(stream, f"api/v1/{league}/{BOOK_NAME}", name, size)
         write_synced(path, stamped.data())
-    have = {(stamp.anchor, stamp.state) for stamp in kept_stamps(folder) if stamp.size == size}
+    have = {stamp.anchor for stamp in _stamps_over(folder, size)}
     for anchor in anchors:
-        if not {(anchor.name, COMPLETE), (anchor.name, PENDING)} & have:
+        if anchor.name not in have:
             queue.add(anchor.name, digest(path.read_bytes()), SUBMIT, now)
 
 
@@ -256,11 +261,7 @@ def _try(
     now: str,
     done: Stamped,
 ) -> None:
-    have = {
-        stamp.state
-        for stamp in kept_stamps(folder)
-        if stamp.anchor == anchor.name and stamp.size == size
-    }
+    have = {stamp.state for stamp in _stamps_over(folder, size) if stamp.anchor == anchor.name}
     if (item.task == SUBMIT and have) or COMPLETE in have:
         queue.done(item)  # a process that died had come further than the queue says
         return
@@ -301,8 +302,8 @@ def _keep(folder: Path, size: int, evidence: Evidence) -> None:
 
 
 def _pending(folder: Path, anchor: str, size: int) -> Evidence:
-    for stamp in kept_stamps(folder):
-        if (stamp.anchor, stamp.size, stamp.state) == (anchor, size, PENDING):
+    for stamp in _stamps_over(folder, size):
+        if (stamp.anchor, stamp.state) == (anchor, PENDING):
             media = next(
                 (
                     media
