@@ -48,6 +48,7 @@ def calendar() -> Iterator[str]:
     ("anchors", "settings", "said"),
     [
         ('use = ["git"]', "", "settings.toml lacks anchors.git"),
+        ('use = ["archive"]', "", "settings.toml lacks anchors.archive_of: give its address"),
         ('use = ["witness"]', "", "settings.toml lacks anchors.witnesses"),
         (
             'use = ["rfc3161"]\nauthorities = ["mine"]',

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from beforehand.cli.league_folder import LeagueFolder
-from beforehand.cli.rehearsal import START, write_league
 from beforehand.clock import SimulatedClock
 from beforehand.stages.slots import later
-from beforehand.testing.replicas import Replicas
 
 from .conftest import beforehand
+from .live_replicas import written_league
 
 SLOT = "2026-01-05T10:00:00Z"
 
@@ -23,17 +22,7 @@ SLOT = "2026-01-05T10:00:00Z"
 @pytest.fixture
 def league(tmp_path: Path) -> Iterator[Path]:
     """A league of three models on Kalshi's markets, declared just before its first slot."""
-    folder = tmp_path / "league"
-    folder.mkdir()
-    SimulatedClock(folder / "clock", START)
-    with Replicas(
-        tmp_path / "replicas",
-        clock=folder / "clock",
-        seed=1,
-        venue_options=("--no-limits",),
-        model_options=("--no-limits",),
-    ) as replicas:
-        write_league(folder, 3, replicas)
+    with written_league(tmp_path) as (folder, replicas):
         file = folder / "declaration.toml"
         text = file.read_text().replace('from = "polymarket"', 'from = "kalshi"')
         assert 'from = "kalshi"' in text

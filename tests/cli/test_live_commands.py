@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from beforehand.cli.league_folder import LeagueFolder
-from beforehand.cli.rehearsal import START, write_league
 from beforehand.cli.trials import read_trials
 from beforehand.clock import SimulatedClock
 from beforehand.errors import ConflictError
@@ -24,6 +23,7 @@ from beforehand.testing.replicas import Replicas
 from tests.forecasters.test_plugin import install
 
 from .conftest import START as COMMAND
+from .live_replicas import written_league
 
 SLOT = "2026-01-05T10:00:00Z"
 SECRET = "sk-live-secret-that-must-stand-nowhere-1234567890"
@@ -45,17 +45,7 @@ def beforehand(*arguments: object, **variables: str) -> subprocess.CompletedProc
 @pytest.fixture
 def league(tmp_path: Path) -> Iterator[tuple[Path, Replicas]]:
     """A declared league of three models that need a key, just before its first slot."""
-    folder = tmp_path / "league"
-    folder.mkdir()
-    SimulatedClock(folder / "clock", START)
-    with Replicas(
-        tmp_path / "replicas",
-        clock=folder / "clock",
-        seed=1,
-        venue_options=("--no-limits",),
-        model_options=("--no-limits",),
-    ) as replicas:
-        write_league(folder, 3, replicas)
+    with written_league(tmp_path) as (folder, replicas):
         file = folder / "declaration.toml"
         text = file.read_text().replace('via = "chat"\n', 'via = "chat"\nkey_env = "MADE_KEY"\n')
         file.write_text(text)

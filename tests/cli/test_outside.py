@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from beforehand.anchors.anchor import Anchor
+from beforehand.anchors.archive import WebArchive
 from beforehand.anchors.evm import EvmChain
 from beforehand.anchors.foreign import GitRepository
 from beforehand.anchors.opentimestamps import OpenTimestamps
@@ -72,6 +73,7 @@ def made(
         ("rfc3161", "", TimeStampAuthority, ["freetsa", "digicert", "sectigo"]),
         ("rekor", "rekor_version = 2", Rekor, ["rekor"]),
         ("git", f'git = "{AWAY}"', GitRepository, ["git"]),
+        ("archive", f'archive_of = "{AWAY}"', WebArchive, ["archive"]),
         ("evm", f'evm = "{AWAY}"\nevm_chain = 1', EvmChain, ["evm"]),
     ],
 )

@@ -12,6 +12,7 @@ import asyncio
 import os
 import shutil
 import signal
+import sys
 import time
 import traceback
 from decimal import Decimal
@@ -176,3 +177,7 @@ def child(folder: Path) -> None:
     with pen:
         asyncio.run(play(league, pen, situation, END, None, source))
         pen.checkpoint()
+
+
+if __name__ == "__main__":
+    child(Path(sys.argv[1]))
