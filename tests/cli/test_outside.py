@@ -26,7 +26,7 @@ from beforehand.anchors.rfc3161 import TimeStampAuthority
 from beforehand.anchors.trust_files import read_public_key
 from beforehand.anchors.witness import Witnesses
 from beforehand.book.manifest import MANIFEST_PATH
-from beforehand.cli.evidence import declared_anchors, with_margin
+from beforehand.cli.evidence import declared_content, with_margin
 from beforehand.cli.league_folder import SETTINGS_NAME, LeagueFolder
 from beforehand.cli.outside import EVM_KEY_ENV, REKOR_KEY, anchors_of
 from beforehand.cli.publication import publish_league
@@ -185,9 +185,9 @@ def test_one_bad_anchor_leaves_the_others(
 
 def test_the_declared_margin_only_ever_adds(tmp_path: Path, pen: Pen) -> None:
     lines = list(pen.store.lines())
-    assert declared_anchors(tmp_path / "league", lines).get("margin_minutes") is None
-    assert declared_anchors(tmp_path, lines) == {}
-    assert declared_anchors(tmp_path, []) == {}
+    assert "margin_minutes" not in declared_content(tmp_path / "league", lines)["anchors"]
+    assert declared_content(tmp_path, lines) == {}
+    assert declared_content(tmp_path, []) == {}
     given = ReaderTrust()
     for minutes, bitcoin, evm in ((0, 120, 0.25), (60, 120, 60), (600, 600, 600)):
         trust = with_margin(given, {"margin_minutes": minutes}).trust

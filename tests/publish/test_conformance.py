@@ -20,7 +20,7 @@ from beforehand.cli.conforming import conform
 from beforehand.errors import FormatError
 from beforehand.publish.conformance.command import conform_main
 from beforehand.publish.conformance.conform import conform_folder, conform_path, exit_code
-from beforehand.publish.conformance.cron import fits_cron
+from beforehand.publish.cron import fits_cron
 from beforehand.publish.conformance.evidence import kind_of
 from beforehand.publish.conformance.forms import junit, quoted, sarif, text_lines
 from beforehand.publish.conformance.outside import CHECKS, REFUSED, Judge, Judgement, Subject

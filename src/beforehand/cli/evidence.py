@@ -40,9 +40,10 @@ from beforehand.publish.levels import (
     Checked,
     Cosigned,
     least_levels,
+    mislabelled,
     run_levels,
 )
-from beforehand.publish.run_facts import read_fields
+from beforehand.publish.run_facts import BookFacts, read_fields
 from beforehand.publish.stamps import WITNESS_NAME
 from beforehand.records.codec import is_digest
 from beforehand.records.declaration import Declaration
@@ -75,12 +76,13 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
             continue
         with book.open("rb") as stream:
             lines = stream.read().split(b"\n")[:-1]
-        declared = declared_anchors(base, lines)
-        reader = with_margin(given, declared)
+        declared = declared_content(base, lines)
+        anchors: Mapping[str, Any] = declared.get("anchors", {})
+        reader = with_margin(given, anchors)
         checked = _check_stamps(report, base, paths[name], reader, as_of)
         witnessed = _witnessed(report, base, paths[name], lines, reader, as_of)
         if report.leagues[name].get("time") == "live":
-            beacon = declared.get("beacon")
+            beacon = anchors.get("beacon")
             brackets = run_brackets(report, lines, paths[name], checked, reader, beacon)
             report.leagues[name]["brackets"] = brackets
         levels = run_levels(
@@ -88,8 +90,10 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
             checked,
             sound=not report.findings,
             witnessed=witnessed,
-            quorum=declared.get("quorum", NEED_TOKENS),
+            quorum=anchors.get("quorum", NEED_TOKENS),
+            declared=declared,
         )
+        _find_mislabelled(report, lines, paths[name], declared)
         report.leagues[name]["levels"] = {
             run: {key: level.content() for key, level in held.items()}
             for run, held in levels.items()
@@ -97,19 +101,27 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
         report.leagues[name]["least_levels"] = least_levels(levels)
 
 
-def declared_anchors(base: Path, lines: Sequence[bytes]) -> Mapping[str, Any]:
-    """What the declaration says of anchors; nothing where it is not there, a finding elsewhere."""
+def _find_mislabelled(
+    report: Report, lines: Sequence[bytes], path: str, declared: Mapping[str, Any]
+) -> None:
+    """Every run whose label is not what the declared rule makes of its slot."""
+    for run in BookFacts(lines).runs.values():
+        said = mislabelled(run, declared)
+        if said:
+            report.find(10, f"{path}/book.jsonl line {run.line}", f"the run is {said}")
+
+
+def declared_content(base: Path, lines: Sequence[bytes]) -> Mapping[str, Any]:
+    """What the declaration says; nothing where it is not there, a finding elsewhere."""
     sha256 = read_fields(lines[0]).get("declaration_sha256") if lines else None
     if not is_digest(sha256):
         return {}
     try:
         data = (base / body_path(str(sha256))).read_bytes()
         check_body(data, str(sha256))
-        declared: Mapping[str, Any] = Declaration.parse(data, "declaration").content
+        return Declaration.parse(data, "declaration").content
     except (OSError, FormatError, IntegrityError):
         return {}
-    held: Mapping[str, Any] = declared.get("anchors", {})
-    return held
 
 
 def with_margin(reader: ReaderTrust, declared: Mapping[str, Any]) -> ReaderTrust:

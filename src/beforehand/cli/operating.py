@@ -46,6 +46,14 @@ def tick_once(
     folder: Folder,
     no_publish: NoPublish = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+    extra: Annotated[
+        str | None,
+        typer.Option(
+            "--extra",
+            metavar="WHY",
+            help="Make a run now that is on no schedule: sealed and published as not counted.",
+        ),
+    ] = None,
 ) -> None:
     """Do whatever is due now, once: missed slots, a due slot, settling, publishing."""
     with errors_named():
@@ -53,12 +61,14 @@ def tick_once(
         try:
             pen, situation = league.open()
         except ConflictError:
+            if extra is not None:
+                raise  # whoever asks for a run is told that there was none
             out.print("another tick is at work on this league; nothing to do here")
             return
         with pen:
             before = pen.store.size
             with progress_bars() as bars:
-                done = asyncio.run(step(league, pen, situation, bars))
+                done = asyncio.run(step(league, pen, situation, bars, extra))
             finish(league, pen, situation, done, before=before, publish=not no_publish)
     if as_json:
         out.print_json(json.dumps(told(done)))
@@ -125,12 +135,14 @@ async def _sleep(clock: Clock, due: str | None, stop: asyncio.Event) -> None:
         return
 
 
-async def step(league: LeagueFolder, pen: Pen, situation: Situation, bars: Any) -> Ticked:
+async def step(
+    league: LeagueFolder, pen: Pen, situation: Situation, bars: Any, extra: str | None = None
+) -> Ticked:
     """One tick, with the world opened for it and given back."""
     first = pen.records()[0][1]
     plugins = first.plugins if isinstance(first, League) else ()
     async with open_world(league, situation.declaration, pen.clock, bars, plugins) as world:
-        return await tick(pen, situation, world, league.path)
+        return await tick(pen, situation, world, league.path, extra)
 
 
 def finish(

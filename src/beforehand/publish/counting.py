@@ -74,7 +74,7 @@ def answers_by_run(fold: LeagueFold) -> dict[str, RunAnswers]:
 class JudgedRun:
     """A run with everything said in it, judged once.
 
-    `said` holds every answer and every open ask in the order of the book;
+    `counted` is whether it counts by the declared rule. `said` holds every answer and every open ask in the order of the book;
     `finished` is whether the run waits for no more of those asked,
     `past_deadline` whether it waits for nobody at all.
     """
@@ -82,6 +82,7 @@ class JudgedRun:
     def __init__(self, fold: LeagueFold, run: str, held: RunAnswers, rules: Rules) -> None:
         self.fold, self.run, self.rules, self.held = fold, run, rules, held
         self.line, self.record = fold.runs[run]
+        self.counted = fold.counts(run)
         self.roster = fold.roster_of(run)
         self.questions = fold.questions_of(run)
         self.entry = {seat.forecaster: seat.entry for seat in self.roster.seats}
@@ -167,7 +168,7 @@ class JudgedRun:
             if line in self.fold.replies:
                 continue
             status = "missing" if self.finished else "pending"
-            if not self.record.counted:
+            if not self.counted:
                 status = "uncounted_run"
             why = "not_answered" if self.finished else ""
             for name in ask.questions:
@@ -178,7 +179,7 @@ class JudgedRun:
 
     def _withheld(self, line: int, answer: Answer, question: str) -> Said:
         status = "sealed"
-        if not self.record.counted:
+        if not self.counted:
             status = "uncounted_run"
         elif self._is_late(answer, question):
             status = "late"
@@ -219,7 +220,7 @@ class JudgedRun:
             return "not_asked"
         if seat == "asked" and answer.ask_line is None:
             return "not_asked"
-        if not self.record.counted:
+        if not self.counted:
             return "uncounted_run"
         missing = isinstance(cell.forecast(), Missing)
         if missing and answer.ask_line is not None:

@@ -53,7 +53,7 @@ def derived_of(run: JudgedRun, base_rate: Fraction | None) -> list[Derived]:
 def _on_question(
     run: JudgedRun, question: str, held: Sequence[Said], base_rate: Fraction | None
 ) -> Iterable[Derived]:
-    status = "" if run.record.counted else "uncounted_run"
+    status = "" if run.counted else "uncounted_run"
     if status == "" and run.decided_before(question):
         status = "after_outcome"
     snapshot = run.record.snapshot_line
@@ -116,5 +116,5 @@ def questions_counted(runs: Iterable[JudgedRun]) -> dict[str, bool]:
     for run in runs:
         for name in run.questions:
             if name in run.first_asked or not run.asks_models:
-                asked[name] = asked.get(name, False) or run.record.counted
+                asked[name] = asked.get(name, False) or run.counted
     return asked

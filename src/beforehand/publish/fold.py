@@ -8,6 +8,7 @@ from typing import Any
 
 from beforehand.book.bodies import open_sealed
 from beforehand.errors import FormatError
+from beforehand.publish.counted_run import counts_by_rule
 from beforehand.records.codec import BOOKKEEPING, decode_json
 from beforehand.records.declaration import Declaration
 from beforehand.records.forecast import Answer, Cell
@@ -67,6 +68,15 @@ class LeagueFold:
     def roster_of(self, run: str) -> Roster:
         """The roster that a run names."""
         return self.rosters[self.runs[run][1].roster_line]
+
+    def counts(self, run: str) -> bool:
+        """Whether a run counts: by the declared rule on its slot, else by its own label.
+
+        Where rule and label differ, the label moves no number.
+        """
+        record = self.runs[run][1]
+        told = counts_by_rule(self.declaration.content, record.slot)
+        return record.counted if told is None else told
 
     def quotes_of(self, run: str) -> dict[str, Quote]:
         """The quotes at a run's start, by question: its snapshot's, or newer ones it sealed.

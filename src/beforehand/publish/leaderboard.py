@@ -130,8 +130,8 @@ def _offered(fold: LeagueFold, rows: Sequence[Row], rules: Rules) -> set[Key]:
     }
     offered = {
         (name, question)
-        for name, (_, run) in fold.runs.items()
-        if run.counted
+        for name in fold.runs
+        if fold.counts(name)
         for question in fold.questions_of(name)
         if name not in asking or (name, question) in fold.asked
     }

@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from beforehand.anchors.anchor import CHECKS, PUBLIC_RECORD, SIGNED_TIME, Verdict
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
+from beforehand.publish.counted_run import counts_by_rule
 from beforehand.publish.run_facts import BEFORE_ALL, BookFacts, RunFacts
 
 PROPERTIES = {
@@ -90,17 +92,27 @@ def run_levels(
     sound: bool,
     witnessed: Sequence[Cosigned] = (),
     quorum: int = NEED_TOKENS,
+    declared: Mapping[str, Any] | None = None,
 ) -> dict[str, dict[str, Level]]:
     """The levels of every run, by run and property.
 
     `lines` are the book's, `sound` whether its chain, tree and checkpoints were
     verified, `checked` the evidence over its prefixes, `witnessed` the
     checkpoints that enough of the reader's own witnesses cosigned. `quorum` is
-    how many authorities the declaration asks for.
+    how many authorities the declaration asks for; by the rule of `declared`, its
+    content, the labels of the runs are judged once more.
     """
     book, need = BookFacts(lines), max(quorum, NEED_TOKENS)
     return {
-        run.name: _levels_of(run, book, checked, sound=sound, witnessed=witnessed, need=need)
+        run.name: _levels_of(
+            run,
+            book,
+            checked,
+            sound=sound,
+            witnessed=witnessed,
+            need=need,
+            mislabelled=mislabelled(run, declared or {}),
+        )
         for run in book.runs.values()
     }
 
@@ -113,6 +125,7 @@ def _levels_of(
     sound: bool,
     witnessed: Sequence[Cosigned],
     need: int,
+    mislabelled: str,
 ) -> dict[str, Level]:
     if book.times != {"live"}:
         told = "simulated" if "simulated" in book.times else "not declared as live"
@@ -132,7 +145,7 @@ def _levels_of(
         "P1a": _before_outcome(run, book, covering),
         "P1b": _signed_before(run, book, covering, need),
         "P2": _not_replaced(covering, first),
-        "P3": _by_rule(run, book, checked),
+        "P3": _by_rule(run, book, checked, mislabelled),
         "exclusivity": _exclusive(book.first_outcome(run), covering, first),
         "completeness": _complete(run),
     }
@@ -205,9 +218,27 @@ def _not_replaced(covering: Sequence[Checked], cosigned: Cosigned | None) -> Lev
     return Level("1", "chain, tree and signed checkpoints", gaps)
 
 
-def _by_rule(run: RunFacts, book: BookFacts, checked: Sequence[Checked]) -> Level:
+def mislabelled(run: RunFacts, declared: Mapping[str, Any]) -> str:
+    """How a run's label contradicts the declared rule on its sealed slot, or ""."""
+    if run.rerun:
+        return f"labelled as counted, as an earlier run of its slot {run.slot!r:.40} is: a rerun"
+    told = counts_by_rule(declared, run.slot)
+    if told is None or told == run.counted:
+        return ""
+    labels = ("not counted", "counted")
+    return (
+        f"labelled as {labels[run.counted]}; by the declared rule a run of the slot "
+        f"{run.slot!r:.40} is {labels[told]}"
+    )
+
+
+def _by_rule(
+    run: RunFacts, book: BookFacts, checked: Sequence[Checked], mislabelled: str
+) -> Level:
     """A rule counts as fixed before only by evidence that was there before the run's own time."""
     gaps = "asking through accounts that are not in the book, and throwing answers away"
+    if mislabelled:
+        return Level("0", mislabelled, gaps)
     if run.unasked:
         return Level("0", f"{run.unasked} answers of asked seats name no ask", gaps)
     try:

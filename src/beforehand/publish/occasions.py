@@ -82,7 +82,7 @@ def _run_told(
         **_run_head(run.run, run.record.slot, run.rules.weekly),
         "status": close.status if close else "open",
         "why": (close.why if close else None) or run.record.why,
-        "counted": run.record.counted,
+        "counted": run.counted,
         "questions": len(run.questions),
         "asked": len(run.first_asked),
         "valid": sum(valid.values()),

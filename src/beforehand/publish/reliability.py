@@ -102,7 +102,7 @@ def _add_silent(found: Mapping[str, Attended], run: JudgedRun, nobodys: set[Key]
 
     A run is closed when the models have answered; entrants have time until its deadline.
     """
-    if not (run.asks_models and run.past_deadline and run.record.counted):
+    if not (run.asks_models and run.past_deadline and run.counted):
         return
     asked = [name for name in run.questions if name in run.first_asked]
     withheld = {answer.forecaster for _, answer, cells in run.held.answers if cells is None}

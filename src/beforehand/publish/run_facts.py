@@ -20,7 +20,10 @@ BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 @dataclass
 class RunFacts:
-    """What the levels of a run are computed from; lines are book line numbers."""
+    """What the levels of a run are computed from; lines are book line numbers.
+
+    `counted` is its own label, `rerun` whether an earlier run of its slot has that label too.
+    """
 
     name: str
     line: int
@@ -34,6 +37,9 @@ class RunFacts:
     asked_seats: set[str] = field(default_factory=set)
     seats_with_ask: set[str] = field(default_factory=set)
     accepted_seats: int = 0
+    slot: str = ""
+    counted: bool = False
+    rerun: bool = False
 
 
 class BookFacts:
@@ -46,6 +52,7 @@ class BookFacts:
         self._referred: dict[str, datetime] = {}
         self._rosters: dict[int, list[dict[str, Any]]] = {}
         self._questions: list[tuple[int, str]] = []
+        self._counted: set[str] = set()
         for n, raw in enumerate(lines, 1):
             self._take(n, read_fields(raw))
 
@@ -88,6 +95,9 @@ class BookFacts:
         span = _list(value, "question_lines")
         if len(span) == 2 and all(type(line) is int for line in span):
             run.questions |= {name for line, name in self._questions if span[0] <= line <= span[1]}
+        run.slot, run.counted = _word(value, "slot"), value.get("counted") is True
+        run.rerun = run.counted and run.slot in self._counted
+        self._counted |= {run.slot} if run.counted else set()
         self.runs[run.name] = run
 
     def _take_answer(self, n: int, value: dict[str, Any], run: RunFacts) -> None:

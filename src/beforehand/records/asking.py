@@ -138,6 +138,7 @@ SCHEDULE_TABLE = DeclaredVariant(
             "grace_minutes": DECLARED_SPAN,
             "missed": Choice(("never_backfilled",)),
             "cohort": Choice(("iso_week", "none")),
+            "others": Optional(Listed(_OTHER_SLOT, most=50)),
         },
         "sessions": {
             "calendar": Name(20),

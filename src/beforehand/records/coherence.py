@@ -77,6 +77,7 @@ def check_coherence(content: Mapping[str, Any]) -> None:
     _check_declared_board(content)
     _check_declared_questions(content)
     _check_declared_cells(content)
+    _check_declared_runs(content)
     for where, identity in declared_at(content, "models.identity"):
         if identity == "sealed":
             raise FormatError(
@@ -104,6 +105,21 @@ def _check_declared_cells(content: Mapping[str, Any]) -> None:
     salted = content["answers"].get("cells") == "salted"
     if salted and content["bodies"].get("answer", "line") == "line":
         raise FormatError('.answers.cells: "salted" needs bodies.answer = "deadline"')
+
+
+def _check_declared_runs(content: Mapping[str, Any]) -> None:
+    """Which run counts is a choice only where there are several, and only by a schedule."""
+    rule, schedule = content["counted_run"]["rule"], content["schedule"]
+    if schedule.get("others") and rule != "scheduled_run":
+        raise FormatError(
+            f'.schedule.others: counted_run.rule = "{rule}" would count them; '
+            'slots that do not count need "scheduled_run"'
+        )
+    if rule == "scheduled_run" and schedule["kind"] not in ("cron", "sessions"):
+        raise FormatError(
+            f'.counted_run.rule: "scheduled_run" needs a schedule of several runs, and '
+            f'schedule.kind = "{schedule["kind"]}" has none; write "only_run"'
+        )
 
 
 def _check_declared_archive(content: Mapping[str, Any]) -> None:

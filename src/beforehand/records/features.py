@@ -15,7 +15,7 @@ _DECLARED_FEATURES: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     ("questions.archive", ("forecastbench-2024-07-21",), "find that archive among its own"),
     ("questions.cluster", ("source_question", "venue_event"), "cluster events in this way"),
     ("schedule.kind", ("once", "cron"), "keep this schedule"),
-    ("counted_run.rule", ("only_run", "every_run"), "choose among several runs"),
+    ("counted_run.rule", ("only_run", "every_run", "scheduled_run"), "choose among several runs"),
     ("answers.entry", ("accepted", "asked"), "take commitments"),
     ("answers.from", ("archive",), "take answers from outside agents"),
     ("answers.price", ("hidden",), "show a price to who forecasts"),

@@ -7,7 +7,7 @@ crontabs differ in what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -27,11 +27,16 @@ _AHEAD_DAYS = (2, 40, 400, 3000)
 
 @dataclass(frozen=True)
 class Slot:
-    """An instant that a run stands for; `start_by` and `deadline` are UTC instants."""
+    """An instant that a run stands for; `start_by` and `deadline` are UTC instants.
+
+    One that does not count says `why`.
+    """
 
     at: str
     start_by: str
     deadline: str
+    counted: bool = True
+    why: str | None = None
 
     @property
     def run(self) -> str:
@@ -54,22 +59,55 @@ def cohort(instant: str) -> str:
 
 
 def slots_between(schedule: Mapping[str, Any], after: str, until: str) -> list[Slot]:
-    """The slots later than `after` and not later than `until`, in order: the first MOST_SLOTS."""
+    """The slots later than `after` and not later than `until`, in order: the first MOST_SLOTS.
+
+    An instant of the schedule counts, whatever else is declared for it.
+    """
     first, last = instant_key(after), instant_key(until)
-    return [_slot(schedule, instant_text(at)) for at in _times(schedule, first, last)[:MOST_SLOTS]]
+    found: dict[datetime, Slot] = {}
+    for counted, why, crons in _kinds_of_slots(schedule):
+        for at in _times(crons, schedule["timezone"], first, last):
+            found.setdefault(at, slot_at(schedule, instant_text(at), counted=counted, why=why))
+    return [found[at] for at in sorted(found)][:MOST_SLOTS]
 
 
 def next_slot(schedule: Mapping[str, Any], after: str) -> str | None:
     """The first slot later than `after`; None where there is none within some years."""
-    moment = instant_key(after)
-    for days in _AHEAD_DAYS:
-        found = _times(schedule, moment, moment + timedelta(days=days))
-        if found:
-            return instant_text(found[0])
-    return None
+    moment, ahead = instant_key(after), []
+    for _, _, crons in _kinds_of_slots(schedule):
+        for days in _AHEAD_DAYS:
+            found = _times(crons, schedule["timezone"], moment, moment + timedelta(days=days))
+            if found:
+                ahead.append(found[0])
+                break
+    return instant_text(min(ahead)) if ahead else None
 
 
-def _times(schedule: Mapping[str, Any], first: datetime, last: datetime) -> list[datetime]:
+def slot_at(
+    schedule: Mapping[str, Any], at: str, *, counted: bool = True, why: str | None = None
+) -> Slot:
+    """The slot of an instant, with the declared grace and deadline."""
+    return Slot(
+        at,
+        later(at, minutes=schedule["grace_minutes"]),
+        later(at, minutes=schedule["deadline_minutes"]),
+        counted,
+        why,
+    )
+
+
+def _kinds_of_slots(
+    schedule: Mapping[str, Any],
+) -> Iterator[tuple[bool, str | None, tuple[str, ...]]]:
+    """Whether they count, why not, and their expressions; those that count come first."""
+    yield True, None, tuple(schedule["cron"])
+    for other in schedule.get("others", ()):
+        yield False, other["why"], (other["cron"],)
+
+
+def _times(
+    crons: tuple[str, ...], timezone: str, first: datetime, last: datetime
+) -> list[datetime]:
     """The moments after `first` up to `last`, in UTC, at most MOST_SLOTS of each expression.
 
     An expression is read on the wall clock of its zone, where every day has
@@ -77,9 +115,9 @@ def _times(schedule: Mapping[str, Any], first: datetime, last: datetime) -> list
     taken the first time; one that is left out is taken as much later as the
     clocks are put on.
     """
-    zone = _zone(schedule["timezone"])
+    zone = _zone(timezone)
     found: set[datetime] = set()
-    for trigger in _triggers(tuple(schedule["cron"])):
+    for trigger in _triggers(crons):
         wall = first.astimezone(zone).replace(tzinfo=UTC, microsecond=0) - _TURN
         end = last.astimezone(zone).replace(tzinfo=UTC) + _TURN
         taken = 0
@@ -105,14 +143,6 @@ def _zone(name: str) -> ZoneInfo:
 def later(instant: str, **span: float) -> str:
     """The instant a span later: `later(at, minutes=5)`."""
     return instant_text(instant_key(instant) + timedelta(**span))
-
-
-def _slot(schedule: Mapping[str, Any], at: str) -> Slot:
-    return Slot(
-        at,
-        later(at, minutes=schedule["grace_minutes"]),
-        later(at, minutes=schedule["deadline_minutes"]),
-    )
 
 
 @lru_cache(maxsize=16)

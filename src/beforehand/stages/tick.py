@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from beforehand.clock import instant_key
+from beforehand.clock import instant_key, instant_text
 from beforehand.errors import BeforehandError, RuleError
 from beforehand.forecasters.forecaster import Forecaster
 from beforehand.records.lineup import Lineup
@@ -23,10 +24,12 @@ from beforehand.stages.opening import lineup_for, lineup_of, open_slot, refresh_
 from beforehand.stages.pen import Pen
 from beforehand.stages.settling import Settled, settle
 from beforehand.stages.situation import OpenRun, Situation
-from beforehand.stages.slots import Slot, later, next_slot, slots_between
+from beforehand.stages.slots import Slot, later, next_slot, slot_at, slots_between
 
 Progress = Callable[[str, int, int], None]
 SETTLED_NAME = "state/settled"
+# As much as a run line says of why it does not count.
+MOST_WHY = 400
 
 
 @dataclass
@@ -69,14 +72,18 @@ class Ticked:
         return bool(self.fruitless)
 
 
-async def tick(pen: Pen, situation: Situation, world: World, folder: Path) -> Ticked:
+async def tick(
+    pen: Pen, situation: Situation, world: World, folder: Path, extra: str | None = None
+) -> Ticked:
     """Do what is due now, in the order that protects what was promised.
 
     Submissions first, then runs that were begun, then slots that were missed
-    or are due, then settling.
+    or are due, then settling. `extra` says why a run is made now that is on no
+    schedule and does not count; RuleError where the declared rule allows none.
     """
     done = Ticked()
     situation.catch_up(pen.records())
+    asked_for = None if extra is None else extra_slot(situation, pen.now()[0], extra)
     if world.inbox is not None:
         done.accepted = world.inbox(pen)
         situation.catch_up(pen.records())
@@ -90,6 +97,8 @@ async def tick(pen: Pen, situation: Situation, world: World, folder: Path) -> Ti
         for run in situation.open_runs():
             await _carry_on(pen, situation, world, run, done)
         await _slots(pen, situation, world, folder, done)
+        if asked_for is not None:
+            await _begin(pen, situation, world, folder, asked_for, done)
     await _settle_if_due(pen, situation, world, folder, done)
     done.problems += dict.fromkeys(world.told)
     return done
@@ -149,22 +158,27 @@ async def _slots(pen: Pen, situation: Situation, world: World, folder: Path, don
         done.missed += [slot.run for slot in missed]
         done.problems += [f"slot {slot.at} was missed: {why}" for slot in missed]
     for slot in due:
-        if slot in missed:
-            continue
-        try:
-            # Nothing is begun that could not be asked: within its grace it waits.
-            world.seat(lineup_for(pen, situation, slot, folder))
-            beacon = await _beacon(world, done)
-            run = await open_slot(pen, situation, world.source, slot, folder, beacon, done.problems)
-        except RuleError as error:
-            done.unready.append(f"slot {slot.at} waits: {error}")
-            continue
-        except BeforehandError as error:
-            done.problems.append(f"slot {slot.at} could not be opened yet: {error}")
-            continue
-        if run is not None:
-            done.opened.append(slot.run)
-            await _carry_on(pen, situation, world, run, done)
+        if slot not in missed:
+            await _begin(pen, situation, world, folder, slot, done)
+
+
+async def _begin(
+    pen: Pen, situation: Situation, world: World, folder: Path, slot: Slot, done: Ticked
+) -> None:
+    """Open a slot and ask; nothing is begun that could not be asked: within its grace it waits."""
+    try:
+        world.seat(lineup_for(pen, situation, slot, folder))
+        beacon = await _beacon(world, done)
+        run = await open_slot(pen, situation, world.source, slot, folder, beacon, done.problems)
+    except RuleError as error:
+        done.unready.append(f"slot {slot.at} waits: {error}")
+        return
+    except BeforehandError as error:
+        done.problems.append(f"slot {slot.at} could not be opened yet: {error}")
+        return
+    if run is not None:
+        done.opened.append(slot.run)
+        await _carry_on(pen, situation, world, run, done)
 
 
 async def _beacon(world: World, done: Ticked) -> dict[str, Any] | None:
@@ -189,6 +203,27 @@ def due_slots(situation: Situation, now: str) -> list[Slot]:
         last = max(handled, key=instant_key)
         since = max(since, later(last, minutes=-schedule["grace_minutes"] - 1), key=instant_key)
     return [slot for slot in slots_between(schedule, since, now) if not situation.handled(slot.run)]
+
+
+def extra_slot(situation: Situation, now: str, why: str) -> Slot:
+    """A slot of this minute that does not count; RuleError where the rules have no place for it."""
+    content: Mapping[str, Any] = situation.declaration.content
+    rule, schedule = content["counted_run"]["rule"], content["schedule"]
+    if rule != "scheduled_run":
+        raise RuleError(
+            f'counted_run.rule = "{rule}" would count an extra run; only a league declared with '
+            '"scheduled_run" can make one that does not count'
+        )
+    if not 0 < len(why) <= MOST_WHY:
+        raise RuleError(f"say why the run is made, in 1 to {MOST_WHY} characters")
+    moment = instant_key(now).replace(second=0, microsecond=0)
+    at = instant_text(moment)
+    slot = slot_at(schedule, at, counted=False, why=why)
+    if slots_between(schedule, instant_text(moment - timedelta(seconds=1)), at):
+        raise RuleError(f"{at} is a slot of the schedule: `beforehand tick` makes that run")
+    if situation.handled(slot.run):
+        raise RuleError(f"there is a run of {at} already; wait for the next minute")
+    return slot
 
 
 async def _settle_if_due(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from beforehand.publish.conformance.cron import fits_cron
+from beforehand.publish.cron import fits_cron
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import is_due
 from beforehand.publish.conformance.result import Check, Pointer, counted

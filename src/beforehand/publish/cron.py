@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 _PART = re.compile(r"(?P<low>\d{1,2})(?:-(?P<high>\d{1,2}))?(?:/(?P<step>\d{1,2}))?", re.ASCII)
 _ANY = re.compile(r"\*(?:/(?P<step>\d{1,2}))?", re.ASCII)
 _DAYS = {name: str(k) for k, name in enumerate(("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"))}
+_DAY, _NO_TIME = timedelta(days=1), timedelta(0)
 _FIELDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
 
 
@@ -24,9 +25,30 @@ def fits_cron(expression: str, moment: datetime, zone: str) -> bool | None:
         return None
     fields[4] = re.sub("|".join(_DAYS), lambda found: _DAYS[found[0]], fields[4])
     try:
-        local = moment if zone == "UTC" else moment.astimezone(ZoneInfo(zone))
+        walls = _walls(moment, zone)
     except Exception:  # a zone that this machine does not know, or no zone at all
         return None
+    told = [_fits_wall(fields, wall) for wall in walls]
+    return None if None in told else True in told
+
+
+def _walls(moment: datetime, zone: str) -> list[datetime]:
+    """The wall-clock times that mean this instant, at most two.
+
+    Where clocks are put on, a time that is left out is taken as much later;
+    one that comes twice is taken the first time.
+    """
+    if zone == "UTC":
+        return [moment.replace(tzinfo=None)]
+    place = ZoneInfo(zone)
+    offsets = {(moment + turn).astimezone(place).utcoffset() for turn in (-_DAY, _NO_TIME, _DAY)}
+    walls = {moment.astimezone(UTC).replace(tzinfo=None) + (each or _NO_TIME) for each in offsets}
+    return sorted(
+        wall for wall in walls if wall.replace(tzinfo=place, fold=0).astimezone(UTC) == moment
+    )
+
+
+def _fits_wall(fields: list[str], local: datetime) -> bool | None:
     day = local.isoweekday() % 7
     values = (local.minute, local.hour, local.day, local.month, day)
     told = [_fits(f, v, ends) for f, v, ends in zip(fields, values, _FIELDS, strict=True)]
