@@ -235,7 +235,7 @@ FAULTS: list[tuple[str, str, str, str, str]] = [
     ("blind", 'currency = "USD"', 'currency = "usd"', "budget.currency", "a currency code"),
     ("blind", "seats = 6", "seats = 0", "roster.groups[0].seats", "an integer from 1"),
     ("blind", "attempts = 3", "attempts = 21", "answers.attempts", "an integer from 1 to 20"),
-    ("blind", '["opentimestamps"]', '["sundial"]', "anchors.use[0]", "one of"),
+    ("blind", '["opentimestamps", ', '["sundial", ', "anchors.use[0]", "one of"),
     (
         "council",
         'end_local = "15:00"',

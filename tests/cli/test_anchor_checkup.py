@@ -23,10 +23,10 @@ KEY = "w1.example.org+6a1c4f43+BNZYvNvFhLBzhBQ6s2d9oY9s0hQ6s2d9oY9s0hQ6s2d9"
 
 def declared(anchors: str) -> Declaration:
     text = shipped()["blind"].decode("utf-8")
-    assert 'use = ["opentimestamps"]' in text
-    return Declaration.parse(
-        text.replace('use = ["opentimestamps"]', anchors, 1).encode("utf-8"), "made"
-    )
+    head, _, tail = text.partition("[anchors]\n")
+    _, between, rest = tail.partition("margin_minutes")
+    assert between, "the shipped declaration states a margin"
+    return Declaration.parse(f"{head}[anchors]\n{anchors}\n{between}{rest}".encode(), "made")
 
 
 def looked(

@@ -20,7 +20,7 @@ from beforehand.anchors.trust import BitcoinTrust, Trust
 from beforehand.book.cosignature import WitnessKey, cosignature_line, cosigned_message
 from beforehand.book.manifest import MANIFEST_PATH, sign_manifest
 from beforehand.book.report import Report
-from beforehand.cli.evidence import run_brackets
+from beforehand.cli.brackets import run_brackets
 from beforehand.cli.publication import publish_league
 from beforehand.cli.reader_trust import WITNESSES_NAME, ReaderTrust
 from beforehand.clock import SystemClock, instant_key

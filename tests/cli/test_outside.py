@@ -185,7 +185,7 @@ def test_one_bad_anchor_leaves_the_others(
 
 def test_the_declared_margin_only_ever_adds(tmp_path: Path, pen: Pen) -> None:
     lines = list(pen.store.lines())
-    assert "margin_minutes" not in declared_content(tmp_path / "league", lines)["anchors"]
+    assert "margin_minutes" not in declared_content(tmp_path / "league", lines).get("anchors", {})
     assert declared_content(tmp_path, lines) == {}
     assert declared_content(tmp_path, []) == {}
     given = ReaderTrust()

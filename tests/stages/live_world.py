@@ -48,7 +48,9 @@ def live_declaration(
     given = {
         'time = "live"': 'time = "simulated"',
         "markets = 12": "markets = 2",
-        'use = ["opentimestamps"]': "use = []",
+        'use = ["opentimestamps", "rfc3161", "rekor"]\n'
+        'authorities = ["freetsa", "digicert", "sectigo"]\nquorum = 2\n': "use = []\n",
+        'beacon = "drand"\n': "",
         "seats = 6": f"seats = {len(models)}",
         **(changes or {}),
     }

@@ -203,6 +203,10 @@ class FileStore(BookReader):
             self.close()
             raise
 
+    def has_checkpoint(self, size: int) -> bool:
+        """Whether a checkpoint over so many lines is kept."""
+        return (self.folder / CHECKPOINTS_NAME / str(size)).is_file()
+
     def keep_checkpoint(self, size: int, note: bytes) -> None:
         """Keep a signed checkpoint; another note for the same size is never put in its place."""
         if not 0 < size <= self.size:

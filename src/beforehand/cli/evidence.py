@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from beforehand.anchors.anchor import CHECKS, REFUSED, Subject, unchecked
-from beforehand.anchors.beacon_check import check_beacon
 from beforehand.anchors.lone import check_bytes, check_evidence
 from beforehand.book.bodies import body_path, check_body, is_sealed, open_sealed
 from beforehand.book.checkpoint import Checkpoint, VerifierKey, is_size
@@ -31,6 +30,7 @@ from beforehand.book.proof_file import STAMPED_LIST_NAME, ProofFile
 from beforehand.book.report import Report
 from beforehand.book.stamped_list import StampedList, check_listed
 from beforehand.book.tree import Frontier, line_leaf
+from beforehand.cli.brackets import run_brackets
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError, IntegrityError
@@ -151,78 +151,6 @@ def _paths(report: Report, public: Path) -> dict[str, str]:
         for entry in leagues
         if names[str(entry["league"])] == 1
     }
-
-
-def run_brackets(
-    report: Report,
-    lines: Sequence[bytes],
-    path: str,
-    checked: Sequence[Checked],
-    reader: ReaderTrust,
-    declared: str | None = None,
-) -> dict[str, dict[str, str | None]]:
-    """Between which instants each run line was made, as far as others say; `at` lies in between.
-
-    `declared` is the source of a beacon that the declaration names. A run line
-    may lack it, where no value was to be had; then nothing bounds it from below, and that is said.
-    """
-    held: dict[str, dict[str, str | None]] = {}
-    without: list[int] = []
-    for n, raw in enumerate(lines, 1):
-        if b'"run"' not in raw and b"\\u" not in raw:
-            continue
-        value = read_fields(raw)
-        run, at = value.get("run"), value.get("at")
-        if value.get("kind") != "run" or not isinstance(run, str) or not isinstance(at, str):
-            continue
-        place = f"{path}/book.jsonl line {n}"
-        since = _not_before(report, value, place, reader)
-        beacon = value.get("beacon")
-        if declared is not None and not isinstance(beacon, dict):
-            without.append(n)
-        elif declared is not None and beacon.get("source") != declared:
-            source = str(beacon.get("source"))
-            said = f"its beacon is of {source!r:.40}, and the declaration names {declared}"
-            report.find(10, place, said)
-        until = _not_after(n, checked)
-        held.setdefault(run, {"not_before": since, "at": at, "not_after": until})
-        try:
-            moment = instant_key(at)
-        except FormatError:
-            continue  # a finding of step 3
-        if since is not None and moment < instant_key(since):
-            report.find(10, place, f"at {at} is before its beacon, which is of {since}")
-        if until is not None and moment > instant_key(until):
-            report.find(10, place, f"at {at} is after {until}, when others had it already")
-    if without:
-        runs = counted(len(without), "run line")
-        report.not_checked.append(
-            f"{path}: {runs} (the first is line {without[0]}) without the declared beacon "
-            f"{declared}: nothing says that they were made no earlier"
-        )
-    return held
-
-
-def _not_before(
-    report: Report, value: Mapping[str, Any], place: str, reader: ReaderTrust
-) -> str | None:
-    beacon = value.get("beacon")
-    if not isinstance(beacon, dict):
-        return None
-    try:
-        found = check_beacon(beacon, reader.trust.bitcoin)
-    except (FormatError, IntegrityError) as error:
-        report.find(10, place, f"its beacon: {error}")
-        return None
-    if found.instant is None:
-        report.not_checked.append(f"{place}: beacon {found.words}")
-    return found.instant
-
-
-def _not_after(n: int, checked: Sequence[Checked]) -> str | None:
-    """The earliest instant by which others had line `n`; None where nobody says."""
-    held = [each for each in checked if each.size >= n and each.proved is not None]
-    return min((str(each.verdict.not_after) for each in held), key=instant_key, default=None)
 
 
 def _check_stamps(

@@ -13,7 +13,7 @@ import typer
 
 from beforehand.book.manifest import MANIFEST_PATH
 from beforehand.cli.league_folder import LeagueFolder
-from beforehand.cli.outside import anchors_of
+from beforehand.cli.outside import anchors_of, answer_stamps
 from beforehand.cli.publication import publish_league
 from beforehand.cli.screen import err, errors_named, out, progress_bars
 from beforehand.cli.world import open_world
@@ -141,8 +141,15 @@ async def step(
     """One tick, with the world opened for it and given back."""
     first = pen.records()[0][1]
     plugins = first.plugins if isinstance(first, League) else ()
+    stamps = answer_stamps(league, situation.declaration, pen)
     async with open_world(league, situation.declaration, pen.clock, bars, plugins) as world:
-        return await tick(pen, situation, world, league.path, extra)
+        world.stamp = None if stamps is None else stamps.sealed
+        try:
+            done = await tick(pen, situation, world, league.path, extra)
+        finally:
+            stamped = None if stamps is None else await asyncio.to_thread(stamps.finish)
+    done.problems += [] if stamped is None else stamped.problems
+    return done
 
 
 def finish(
@@ -182,7 +189,8 @@ def _stamp(league: LeagueFolder, pen: Pen, situation: Situation, now: str, done:
     """Submit to the declared anchors what is due; whether any evidence is new."""
     anchors, problems = anchors_of(league, situation.declaration, pen, pen.clock)
     done.problems += problems
-    stamped = stamp_checkpoint(pen, league.path, anchors, now)
+    each = situation.declaration.content.get("anchors", {}).get("each_answer", ())
+    stamped = stamp_checkpoint(pen, league.path, anchors, now, each)
     done.problems += stamped.problems
     return bool(stamped.submitted or stamped.completed)
 

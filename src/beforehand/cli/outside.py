@@ -34,6 +34,7 @@ from beforehand.errors import BeforehandError, FormatError, RuleError
 from beforehand.publish.stamps import PUBLIC_LOG_KEY
 from beforehand.records.declaration import Declaration
 from beforehand.stages.anchoring import cosigned_sizes
+from beforehand.stages.answer_stamps import AnswerStamps
 from beforehand.stages.pen import Pen
 
 REKOR_KEY = "keys/rekor.pem"
@@ -63,6 +64,17 @@ def anchors_of(
         except (BeforehandError, OSError, ValueError) as error:
             problems.append(f"anchor {word}: {error}")
     return made, problems
+
+
+def answer_stamps(league: LeagueFolder, declaration: Declaration, pen: Pen) -> AnswerStamps | None:
+    """What stamps each answer by itself, where the league declares it."""
+    declared: Mapping[str, Any] = declaration.content.get("anchors", {})
+    names = declared.get("each_answer", ())
+    if not names:
+        return None
+    settings: Mapping[str, Any] = league.settings.get("anchors", {})
+    held = [anchor for anchor in _authorities(declared, settings) if anchor.name in names]
+    return AnswerStamps(pen, league.path, held)
 
 
 def _anchors_named(

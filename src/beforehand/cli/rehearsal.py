@@ -333,7 +333,12 @@ def rehearsal_declaration(models: int, endpoint: str) -> str:
             "A rehearsal: venue, models and time are simulated, and its stamps prove nothing.",
         ),
         ("seats = 6", f"seats = {models}"),
-        ('use = ["opentimestamps"]', "use = []"),
+        (
+            'use = ["opentimestamps", "rfc3161", "rekor"]\n'
+            'authorities = ["freetsa", "digicert", "sectigo"]\nquorum = 2\n',
+            "use = []\n",
+        ),
+        ('beacon = "drand"\n', ""),
     ):
         if old not in text:
             raise IntegrityError(f"the shipped blind declaration no longer says {old!r}")

@@ -53,16 +53,17 @@ async def open_world(
             lineup, declaration, connections, tool=tool, plugins=plugins, tell=told.append
         )
 
+    world = World(
+        source,
+        seat,
+        backoff=backoff,
+        progress=progress,
+        beacon=beacon_of(folder, declaration),
+        told=told,
+    )
+    world.inbox = lambda pen: drain_inbox(pen, folder.path, world.stamp).sealed
     try:
-        yield World(
-            source,
-            seat,
-            backoff=backoff,
-            progress=progress,
-            beacon=beacon_of(folder, declaration),
-            inbox=lambda pen: drain_inbox(pen, folder.path).sealed,
-            told=told,
-        )
+        yield world
     finally:
         await connections.close()
         await source.close()

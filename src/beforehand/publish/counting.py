@@ -74,8 +74,8 @@ def answers_by_run(fold: LeagueFold) -> dict[str, RunAnswers]:
 class JudgedRun:
     """A run with everything said in it, judged once.
 
-    `counted` is whether it counts by the declared rule. `said` holds every answer and every open ask in the order of the book;
-    `finished` is whether the run waits for no more of those asked,
+    `counted` is whether it counts by the declared rule. `said` holds every
+    answer and every open ask in the order of the book; `finished` is whether the run waits for no more of those asked,
     `past_deadline` whether it waits for nobody at all.
     """
 

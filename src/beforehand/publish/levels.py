@@ -232,9 +232,7 @@ def mislabelled(run: RunFacts, declared: Mapping[str, Any]) -> str:
     )
 
 
-def _by_rule(
-    run: RunFacts, book: BookFacts, checked: Sequence[Checked], mislabelled: str
-) -> Level:
+def _by_rule(run: RunFacts, book: BookFacts, checked: Sequence[Checked], mislabelled: str) -> Level:
     """A rule counts as fixed before only by evidence that was there before the run's own time."""
     gaps = "asking through accounts that are not in the book, and throwing answers away"
     if mislabelled:

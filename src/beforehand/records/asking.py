@@ -254,6 +254,7 @@ ANCHORS_TABLE = Table(
             "opentimestamps", "rfc3161", "rekor", "witness", "git", "archive", "evm"
         ),
         "authorities": Optional(Listed(Name(), most=20)),
+        "each_answer": Optional(Listed(Name(), most=20, least=1)),
         "quorum": Optional(DECLARED_COUNT),
         "margin_minutes": Optional(DECLARED_SPAN),
         "beacon": Optional(Choice(("bitcoin_tip", "drand"))),

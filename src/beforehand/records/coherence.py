@@ -78,6 +78,7 @@ def check_coherence(content: Mapping[str, Any]) -> None:
     _check_declared_questions(content)
     _check_declared_cells(content)
     _check_declared_runs(content)
+    _check_declared_anchors(content)
     for where, identity in declared_at(content, "models.identity"):
         if identity == "sealed":
             raise FormatError(
@@ -120,6 +121,17 @@ def _check_declared_runs(content: Mapping[str, Any]) -> None:
             f'.counted_run.rule: "scheduled_run" needs a schedule of several runs, and '
             f'schedule.kind = "{schedule["kind"]}" has none; write "only_run"'
         )
+
+
+def _check_declared_anchors(content: Mapping[str, Any]) -> None:
+    """Who stamps every answer is one of the authorities that are declared."""
+    anchors = content.get("anchors", {})
+    each = anchors.get("each_answer", ())
+    if each and "rfc3161" not in anchors["use"]:
+        raise FormatError('.anchors.each_answer: a token an answer needs "rfc3161" in anchors.use')
+    for name in each:
+        if name not in anchors.get("authorities", [name]):
+            raise FormatError(f".anchors.each_answer: {name!r:.60} is none of anchors.authorities")
 
 
 def _check_declared_archive(content: Mapping[str, Any]) -> None:

@@ -65,12 +65,16 @@ class Stamp:
 
 @dataclass
 class Stamped:
-    """What one round of anchoring did; `problems` name what failed and is tried again."""
+    """What one round of anchoring did; `problems` name what failed and is tried again.
+
+    `failed` are the anchors that did.
+    """
 
     submitted: int = 0
     completed: int = 0
     waiting: int = 0
     problems: list[str] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
 
 
 def seal_proofs(pen: Pen, folder: Path) -> int:
@@ -144,21 +148,31 @@ def _failed(folder: Path, now: str) -> Iterator[tuple[Item, int]]:
             yield item, size
 
 
-def stamp_checkpoint(pen: Pen, folder: Path, anchors: Sequence[Anchor], now: str) -> Stamped:
+def stamp_checkpoint(
+    pen: Pen, folder: Path, anchors: Sequence[Anchor], now: str, each: Sequence[str] = ()
+) -> Stamped:
     """Submit the newest checkpoint where that was not done, and whatever waits to be tried again.
 
-    `folder` is the league's. Nothing here ends a tick: what fails is kept in
-    the queue with its reason.
+    `folder` is the league's. Anchors named in `each` are given every
+    checkpoint, also one that a process which died had only signed. Nothing
+    here ends a tick: what fails is kept in the queue with its reason, and who
+    failed once is not asked again in this round.
     """
     done = Stamped()
     sizes = pen.store.checkpoint_sizes()
     if not anchors or not sizes:
         return done
     queue = Queue(folder / QUEUE_NAME)
-    _queue_newest(pen, folder, sizes[-1], anchors, queue, now)
+    queue_stamps(pen, folder, sizes[-1], anchors, queue, now)
+    every = [anchor for anchor in anchors if anchor.name in each]
+    for size in sizes[:-1] if every else ():
+        if not list_path(folder, size).is_file():
+            queue_stamps(pen, folder, size, every, queue, now)
     _queue_promises(folder, queue, now)
     by_name = {anchor.name: anchor for anchor in anchors}
     for item in queue.due(now):
+        if item.anchor in done.failed:
+            continue
         anchor = by_name.get(item.anchor)
         size = _size_of(folder, item.digest)
         if size is None:
@@ -166,7 +180,7 @@ def stamp_checkpoint(pen: Pen, folder: Path, anchors: Sequence[Anchor], now: str
         elif anchor is None:
             queue.failed(item, now, "no such anchor is declared, or the settings lack its address")
         else:
-            _try(pen, folder, anchor, size, item, queue, now, done)
+            try_item(pen, folder, anchor, size, item, queue, now, done)
     done.waiting = len(queue.items)
     return done
 
@@ -217,21 +231,37 @@ def evidence_name(evidence: Evidence) -> str:
     return f"{stem}{end}{PENDING_SUFFIX if evidence.state == PENDING else ''}"
 
 
-def _queue_newest(
+def list_path(folder: Path, size: int) -> Path:
+    """Where the stamped list over the first `size` lines is kept."""
+    return folder / STAMPS / str(size) / LIST_NAME
+
+
+def queue_stamps(
     pen: Pen, folder: Path, size: int, anchors: Sequence[Anchor], queue: Queue, now: str
-) -> None:
-    """Write the list of the newest checkpoint once, and queue it for every anchor."""
-    path = folder / STAMPS / str(size) / LIST_NAME
+) -> list[Item]:
+    """Queue the list of a checkpoint for every anchor that has none of it, then write it once.
+
+    In this order a process that dies leaves no list that nobody was to stamp.
+    """
+    path = list_path(folder, size)
+    data = path.read_bytes() if path.is_file() else _made_list(pen, size)
+    have = {stamp.anchor for stamp in _stamps_over(folder, size)} if path.is_file() else set()
+    items = [
+        queue.add(anchor.name, digest(data), SUBMIT, now)
+        for anchor in anchors
+        if anchor.name not in have
+    ]
     if not path.is_file():
-        name = pen.key.verifier.name
-        league = name.split("/")[-2] if name.count("/") > 1 else "league"
-        with (pen.store.folder / BOOK_NAME).open("rb") as stream:
-            stamped = list_book(stream, f"api/v1/{league}/{BOOK_NAME}", name, size)
-        write_synced(path, stamped.data())
-    have = {stamp.anchor for stamp in _stamps_over(folder, size)}
-    for anchor in anchors:
-        if anchor.name not in have:
-            queue.add(anchor.name, digest(path.read_bytes()), SUBMIT, now)
+        write_synced(path, data)
+    return items
+
+
+def _made_list(pen: Pen, size: int) -> bytes:
+    """The stamped list over the first `size` lines."""
+    name = pen.key.verifier.name
+    league = name.split("/")[-2] if name.count("/") > 1 else "league"
+    with (pen.store.folder / BOOK_NAME).open("rb") as stream:
+        return list_book(stream, f"api/v1/{league}/{BOOK_NAME}", name, size).data()
 
 
 def _queue_promises(folder: Path, queue: Queue, now: str) -> None:
@@ -251,7 +281,7 @@ def _submitted(pen: Pen, folder: Path, anchor: Anchor, size: int) -> bytes:
     return _list_bytes(folder, size)
 
 
-def _try(
+def try_item(
     pen: Pen,
     folder: Path,
     anchor: Anchor,
@@ -261,6 +291,7 @@ def _try(
     now: str,
     done: Stamped,
 ) -> None:
+    """Submit or upgrade once; what fails is set back in the queue with its reason."""
     have = {stamp.state for stamp in _stamps_over(folder, size) if stamp.anchor == anchor.name}
     if (item.task == SUBMIT and have) or COMPLETE in have:
         queue.done(item)  # a process that died had come further than the queue says
@@ -274,6 +305,7 @@ def _try(
     except Exception as error:  # a far side that breaks is tried again, and ends no tick
         said = str(error) if isinstance(error, BeforehandError) else type(error).__name__
         queue.failed(item, now, said)
+        done.failed.add(anchor.name)
         done.problems.append(f"anchor {anchor.name} over {counted(size, 'line')}: {said}")
         return
     _keep(folder, size, evidence)
@@ -331,7 +363,7 @@ def _size_of(folder: Path, sha256: str) -> int | None:
 
 
 def _list_bytes(folder: Path, size: int) -> bytes:
-    path = folder / STAMPS / str(size) / LIST_NAME
+    path = list_path(folder, size)
     if path.stat().st_size > MAX_LIST_BYTES:
         raise FormatError(f"{path} is over {MAX_LIST_BYTES} bytes")
     return path.read_bytes()

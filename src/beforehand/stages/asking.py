@@ -16,16 +16,16 @@ from decimal import Decimal
 from typing import Any
 
 from beforehand.clock import instant_key
-from beforehand.errors import RuleError
-from beforehand.forecasters.forecaster import BlindQuestion, Forecaster, Reply, Request
-from beforehand.records.codec import decode_json, digest
+from beforehand.forecasters.forecaster import Forecaster, Reply
+from beforehand.records.codec import digest
 from beforehand.records.forecast import Answer, Cell
 from beforehand.records.run import Ask
 from beforehand.stages.answer_lines import AnswerLines, Ended
 from beforehand.stages.flying import Flying
+from beforehand.stages.jobs import ZERO, Job, Jobs
 from beforehand.stages.opening import max_age_minutes
 from beforehand.stages.pen import Pen
-from beforehand.stages.policy import backoff_seconds, next_step
+from beforehand.stages.policy import backoff_seconds
 from beforehand.stages.replies import OUT_OF_CREDIT, kept
 from beforehand.stages.situation import OpenRun, Situation
 
@@ -37,26 +37,7 @@ BETWEEN_SECONDS = 20.0
 PROBE_SECONDS = 0.5
 # A line's time never goes back; beyond this, times would say too little to ask under.
 MOST_BEHIND_SECONDS = 60.0
-ZERO = Decimal(0)
-MOST_RESERVED = Decimal(10) ** 15
 NO_CREDIT = "the endpoint of {} is out of credit (402)"
-
-
-@dataclass(frozen=True)
-class Job:
-    """An attempt that is due: who is asked what, why, and which ask line it repeats.
-
-    `unaskable` is why the forecaster could not even make a request; nothing is
-    sent then, and the attempt fails in the book.
-    """
-
-    question: str
-    forecaster: str
-    why: str
-    attempt: int
-    request: Request
-    again: int | None = None
-    unaskable: str = ""
 
 
 @dataclass
@@ -95,9 +76,10 @@ class Asking:
         progress: Progress | None = None,
         between: Callable[[], object] | None = None,
         renew: Callable[[], Awaitable[None]] | None = None,
+        stamp: Callable[[], None] | None = None,
     ) -> None:
         self.pen, self.situation, self.run = pen, situation, run
-        self._renew = renew
+        self._renew, self._stamp = renew, stamp
         self.forecasters = forecasters
         self.timeouts = timeouts or {}
         self.backoff, self.progress, self.between = backoff, progress, between
@@ -106,10 +88,9 @@ class Asking:
         self._probe_until: float | None = None
         self._answers = AnswerLines(situation, run)
         self.declaration = situation.declaration
-        self.rules: Mapping[str, Any] = self.declaration.content["answers"]
+        self._jobs = Jobs(pen, situation, run, forecasters)
         self.seats = [seat.forecaster for seat in run.roster.seats if seat.entry == "asked"]
         self.asked = Asked()
-        self._texts: dict[str, BlindQuestion] = {}
 
     async def ask_all(self) -> Asked:
         """Ask everything that is due in this run; returns when nothing is in flight."""
@@ -175,7 +156,7 @@ class Asking:
 
     def _follow(self, each: Ended) -> None:
         """Note the next attempt after a reply, as the declared policy gives it."""
-        job = self._job(each.question, each.forecaster)
+        job = self._jobs.job(each.question, each.forecaster)
         if job is None:
             return
         wait = 0.0
@@ -240,7 +221,9 @@ class Asking:
             if not known and (stale := self._stale(question, now)):
                 self.asked.skipped[question] = stale
                 continue
-            jobs = [job for name in self.seats if (job := self._job(question, name)) is not None]
+            jobs = [
+                job for name in self.seats if (job := self._jobs.job(question, name)) is not None
+            ]
             if known:
                 begun += [[job] for job in jobs]
             elif jobs:
@@ -281,39 +264,6 @@ class Asking:
     def _begun(self, question: str) -> bool:
         """Whether any model was asked this question in this run."""
         return any((question, name) in self.run.attempts for name in self.seats)
-
-    def _job(self, question: str, forecaster: str) -> Job | None:
-        attempts = self.run.attempts.get((question, forecaster), [])
-        why = next_step(attempts, self.rules)
-        if why is None or forecaster not in self.forecasters:
-            return None
-        again = attempts[-1].line if attempts else None
-        try:
-            request = self.forecasters[forecaster].request(
-                self._text(question), reask=why == "reask"
-            )
-            if not isinstance(request.body, bytes) or not 0 <= request.reserved < MOST_RESERVED:
-                raise RuleError("a request is bytes and an amount from 0")
-        except Exception as error:  # it fails its answer, never the run
-            said = f"no request: {type(error).__name__}"
-            return Job(
-                question, forecaster, why, len(attempts) + 1, Request(b"", ZERO), again, said
-            )
-        return Job(question, forecaster, why, len(attempts) + 1, request, again)
-
-    def _text(self, question: str) -> BlindQuestion:
-        """What is shown of a question: the text that was sealed with it, and no price."""
-        if question not in self._texts:
-            record = self.situation.questions[question]
-            ref = next(body for body in record.bodies if body.role == "text")
-            held = decode_json(self.pen.store.read_body(ref.sha256))
-            shown = self.rules["shows"]
-            self._texts[question] = BlindQuestion(
-                held["question"],
-                held["description"] if "description" in shown else "",
-                record.contract.get("closes") if "end_date" in shown else None,
-            )
-        return self._texts[question]
 
     # ---- out
 
@@ -410,19 +360,26 @@ class Asking:
     # ---- back
 
     async def _seal_replies(self, ended: Sequence[Ended]) -> None:
-        """One answer line a reply, with its raw bytes as a body, in one batch."""
-        built = [(each, self._answers.bodies(each)) for each in ended]
+        """One answer line a reply, with its raw bytes as a body, in one batch.
 
-        def build(at: str) -> list[Answer]:
-            return [self._answers.line(at, *each) for each in built]
-
-        data = [data for _, held in built for data in held.values()]
-        await asyncio.to_thread(self._write, build, data)
+        Where each answer is stamped by itself, each is sealed by itself.
+        """
+        for batch in [ended] if self._stamp is None else [[each] for each in ended]:
+            await asyncio.to_thread(self._seal_batch, batch)
         for each in ended:
             if each.reply.out_of_credit:
                 self.asked.stopped = NO_CREDIT.format(each.forecaster)
         if self.progress is not None:
             self.progress(f"run {self.run.run.run}", self.asked.calls, self.asked.calls)
+
+    def _seal_batch(self, ended: Sequence[Ended]) -> None:
+        built = [(each, self._answers.bodies(each)) for each in ended]
+        self._write(
+            lambda at: [self._answers.line(at, *each) for each in built],
+            [data for _, held in built for data in held.values()],
+        )
+        if self._stamp is not None:
+            self._stamp()
 
     # ---- the book
 

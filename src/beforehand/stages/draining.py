@@ -6,6 +6,7 @@ the line and the moving of the file finds the line, and only moves the file.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,10 +38,11 @@ class Drained:
     refused: int = 0
 
 
-def drain_inbox(pen: Pen, folder: Path) -> Drained:
+def drain_inbox(pen: Pen, folder: Path, stamp: Callable[[], None] | None = None) -> Drained:
     """Seal what waits in a league's inbox, the first received first; safe to call again.
 
     Everything is judged anew: the inbox is a folder, and anything may lie in it.
+    `stamp` is called after every line, where each answer is stamped by itself.
     """
     inbox, drained = Inbox(folder), Drained()
     waiting = _in_order(inbox, drained)
@@ -60,6 +62,8 @@ def drain_inbox(pen: Pen, folder: Path) -> Drained:
                 drained.refused += 1
                 continue
             line = _seal(pen, declaration, occasions, item)
+            if stamp is not None:
+                stamp()
             drained.sealed += 1
         inbox.done(path, line)
     return drained

@@ -91,8 +91,7 @@ class Pen:
     def checkpoint(self) -> Checkpoint:
         """Sign the tree as it stands and keep the note; the same size is signed once."""
         point = Checkpoint(self.key.verifier.name, self.store.size, self.store.root())
-        kept = self.store.checkpoints().get(point.size)
-        if kept is None:
+        if not self.store.has_checkpoint(point.size):
             note = sign_note(point.text(), self.key.verifier, self.key.sign)
             self.store.keep_checkpoint(point.size, note.encode("utf-8"))
         return point

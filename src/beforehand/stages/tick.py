@@ -36,6 +36,7 @@ MOST_WHY = 400
 class World:
     """What a league reaches outside its book. `seat` makes the forecasters of a lineup.
 
+    `stamp` is called after every answer line, where each is stamped by itself;
     `told` gathers what an operator should hear of them.
     """
 
@@ -45,6 +46,7 @@ class World:
     progress: Progress | None = None
     inbox: Callable[[Pen], int] | None = None
     beacon: Callable[[], dict[str, Any]] | None = None
+    stamp: Callable[[], None] | None = None
     timeouts: Mapping[str, int] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
 
@@ -125,6 +127,7 @@ async def _carry_on(
         progress=world.progress,
         between=None if inbox is None else lambda: inbox(pen),
         renew=lambda: refresh_prices(pen, situation, run, world.source),
+        stamp=world.stamp,
     )
     asked = await asking.ask_all()
     done.calls += asked.calls

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from beforehand.publish.conformance.exhibit import Exhibit
-from beforehand.publish.conformance.result import Check
+from beforehand.publish.conformance.outside import REFUSED, Weighed
+from beforehand.publish.conformance.result import Check, counted
 from beforehand.publish.conformance.said import Answer, Ask, Run, before, moment, number, text
 
+# What a token of an authority is by its own bytes.
+TOKEN = "rfc3161"  # noqa: S105 - a kind of evidence, no password
 
-def check_arrival(exhibit: Exhibit) -> Check:
-    """Requirement 12."""
+
+def check_arrival(exhibit: Exhibit, weighed: Sequence[Weighed] = ()) -> Check:
+    """Requirement 12. `weighed` is the evidence from outside."""
     check = Check(12)
     if exhibit.form == "table":
         check.gap("a table cannot show when an answer arrived", "seal each answer as it arrives")
@@ -53,12 +58,42 @@ def check_arrival(exhibit: Exhibit) -> Check:
             "their arrival by the operator's clock, in the order of arrival",
             exhibit.at_line(exhibit.answers[0].n),
         )
-        check.seen.append("level 2+ (a token on each seal) is not judged here: SHOULD")
+        _check_tokens(check, exhibit, weighed)
         check.holds_since(exhibit.answers[0].at or None)
     if not exhibit.answers:
         check.gap("the record holds no answer yet")
     _check_beacons(check, exhibit)
     return check
+
+
+def _check_tokens(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -> None:
+    """A SHOULD: each answer closes a checkpoint with a token of its own.
+
+    It has one where a token is over it and not over the answer that follows.
+    """
+    if exhibit.simulated:
+        check.seen.append("a token on each seal would say nothing here: the time is simulated")
+        return
+    tokens = [w for w in weighed if w.piece.kind == TOKEN and w.judgement.word != REFUSED]
+    sizes = sorted({each.piece.size for each in tokens})
+    valid = sorted(answer.n for answer in exhibit.answers if answer.status in ("answered", ""))
+    ends = [*valid[1:], exhibit.lines + 1]
+    alone = sum(_reaches(sizes, n, end) for n, end in zip(valid, ends, strict=False))
+    if alone < len(valid):
+        check.should(
+            f"{alone} of {counted(len(valid), 'answer')} closed a checkpoint with a token of "
+            "their own (level 2+)"
+        )
+        return
+    opened = sum(each.checks for each in tokens)
+    told = "present, not checked" if opened < len(tokens) else "each checks"
+    check.seen.append(f"each answer closed a checkpoint with a token of its own; {told} (SHOULD)")
+
+
+def _reaches(sizes: Sequence[int], n: int, end: int) -> bool:
+    """Whether one of the sizes reaches `n` and not `end`."""
+    first = bisect_left(sizes, n)
+    return first < len(sizes) and sizes[first] < end
 
 
 def _check_beacons(check: Check, exhibit: Exhibit) -> None:
@@ -69,6 +104,7 @@ def _check_beacons(check: Check, exhibit: Exhibit) -> None:
     declared = exhibit.declaration("anchors", "beacon")
     if not isinstance(declared, str) or exhibit.simulated:
         return
+    before_these = len(check.unmet)
     for run in exhibit.runs:
         place = exhibit.at_line(run.n)
         if not text(run.beacon, "value") or number(run.beacon, "number") is None:
@@ -83,7 +119,7 @@ def _check_beacons(check: Check, exhibit: Exhibit) -> None:
                 f"{declared[:40]!r} is declared",
                 place,
             )
-    if exhibit.runs and not check.unmet:
+    if exhibit.runs and len(check.unmet) == before_these:
         check.seen.append(
             f"each run line holds a value of {declared[:40]}, present, not checked: two-sided time "
             "(SHOULD)"

@@ -150,7 +150,7 @@ def run_checks(exhibit: Exhibit, weighed: Sequence[Weighed], *, judged: bool) ->
         check_benchmarks(exhibit),
         check_ranking(exhibit),
         check_open(exhibit),
-        check_arrival(exhibit),
+        check_arrival(exhibit, weighed),
         check_asks(exhibit),
         check_consensus(exhibit),
         check_segments(exhibit),

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from beforehand.publish.cron import fits_cron
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import is_due
 from beforehand.publish.conformance.result import Check, Pointer, counted
 from beforehand.publish.conformance.said import IN_TIME, Answer, Row, Run, before, moment
+from beforehand.publish.cron import fits_cron
 
 # The closed vocabularies of a row's status: ours, and the seed's.
 STATUSES = frozenset(

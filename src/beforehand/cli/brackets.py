@@ -1,0 +1,148 @@
+"""Two-sided time: between which instants a line was made, as far as others say.
+
+A run line may hold a public value that nobody could know sooner: it was made
+after that. What others signed or hold is over its lines: they were there before.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from beforehand.anchors.anchor import SIGNED_TIME
+from beforehand.anchors.beacon_check import check_beacon
+from beforehand.book.report import Report
+from beforehand.cli.reader_trust import ReaderTrust
+from beforehand.clock import instant_key
+from beforehand.errors import FormatError, IntegrityError
+from beforehand.publish.levels import Checked
+from beforehand.publish.run_facts import read_fields
+from beforehand.stages.status import counted
+
+
+def run_brackets(
+    report: Report,
+    lines: Sequence[bytes],
+    path: str,
+    checked: Sequence[Checked],
+    reader: ReaderTrust,
+    declared: str | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Between which instants each run line was made, as far as others say; `at` lies in between.
+
+    The answers of a run came after its line; how many others had by when is
+    told beside it, and an answer whose `at` is after that is a finding.
+    `declared` is the source of a beacon that the declaration names. A run line
+    may lack it, where no value was to be had; then nothing bounds it from below, and that is said.
+    """
+    held: dict[str, dict[str, Any]] = {}
+    without: list[int] = []
+    for n, raw in enumerate(lines, 1):
+        if b'"run"' not in raw and b"\\u" not in raw:
+            continue
+        value = read_fields(raw)
+        run, at = value.get("run"), value.get("at")
+        if value.get("kind") != "run" or not isinstance(run, str) or not isinstance(at, str):
+            continue
+        place = f"{path}/book.jsonl line {n}"
+        since = _not_before(report, value, place, reader)
+        beacon = value.get("beacon")
+        if declared is not None and not isinstance(beacon, dict):
+            without.append(n)
+        elif declared is not None and beacon.get("source") != declared:
+            source = str(beacon.get("source"))
+            said = f"its beacon is of {source!r:.40}, and the declaration names {declared}"
+            report.find(10, place, said)
+        until = _not_after(n, checked)
+        held.setdefault(run, {"not_before": since, "at": at, "not_after": until})
+        try:
+            moment = instant_key(at)
+        except FormatError:
+            continue  # a finding of step 3
+        if since is not None and moment < instant_key(since):
+            report.find(10, place, f"at {at} is before its beacon, which is of {since}")
+        if until is not None and moment > instant_key(until):
+            report.find(10, place, f"at {at} is after {until}, when others had it already")
+    for run, answers in answer_brackets(report, lines, path, checked).items():
+        if run in held:
+            held[run]["answers"] = answers
+    if without:
+        runs = counted(len(without), "run line")
+        report.not_checked.append(
+            f"{path}: {runs} (the first is line {without[0]}) without the declared beacon "
+            f"{declared}: nothing says that they were made no earlier"
+        )
+    return held
+
+
+def _not_before(
+    report: Report, value: Mapping[str, Any], place: str, reader: ReaderTrust
+) -> str | None:
+    beacon = value.get("beacon")
+    if not isinstance(beacon, dict):
+        return None
+    try:
+        found = check_beacon(beacon, reader.trust.bitcoin)
+    except (FormatError, IntegrityError) as error:
+        report.find(10, place, f"its beacon: {error}")
+        return None
+    if found.instant is None:
+        report.not_checked.append(f"{place}: beacon {found.words}")
+    return found.instant
+
+
+def _not_after(n: int, checked: Sequence[Checked]) -> str | None:
+    """The earliest instant by which others had line `n`; None where nobody says."""
+    held = [each for each in checked if each.size >= n and each.proved is not None]
+    return min((str(each.verdict.not_after) for each in held), key=instant_key, default=None)
+
+
+def answer_brackets(
+    report: Report, lines: Sequence[bytes], path: str, checked: Sequence[Checked]
+) -> dict[str, dict[str, Any]]:
+    """By run, how many valid answers there are, how many others had by when, how many alone.
+
+    An answer stands alone in a stamp where a signed time is over it and not
+    over the next one: then no later answer is among what was signed with it.
+    """
+    answers = [
+        (n, value)
+        for n, raw in enumerate(lines, 1)
+        if b'"answer"' in raw or b"\\u" in raw
+        for value in [read_fields(raw)]
+        if value.get("kind") == "answer" and value.get("status") == "answered"
+    ]
+    signed = sorted({e.size for e in checked if e.proved and e.verdict.level == SIGNED_TIME})
+    held: dict[str, dict[str, Any]] = {}
+    for place, (n, value) in enumerate(answers):
+        run, at, until = value.get("run"), value.get("at"), _not_after(n, checked)
+        if not isinstance(run, str) or not isinstance(at, str):
+            continue
+        told = held.setdefault(
+            run, {"valid": 0, "bounded": 0, "signed_alone": 0, "last_not_after": None}
+        )
+        following = answers[place + 1][0] if place + 1 < len(answers) else len(lines) + 1
+        told["valid"] += 1
+        told["signed_alone"] += _is_alone(signed, n, following)
+        if until is None:
+            continue
+        told["bounded"] += 1
+        told["last_not_after"] = until
+        if _is_after(at, until):
+            said = f"at {at} is after {until}, when others had it already"
+            report.find(10, f"{path}/book.jsonl line {n}", said)
+    return held
+
+
+def _is_alone(signed: Sequence[int], n: int, following: int) -> bool:
+    """Whether a signed size reaches line `n` and not the line that follows."""
+    first = bisect_left(signed, n)
+    return first < len(signed) and signed[first] < following
+
+
+def _is_after(at: str, limit: str) -> bool:
+    try:
+        return instant_key(at) > instant_key(limit)
+    except FormatError:
+        return False  # a finding of step 3
