@@ -75,8 +75,9 @@ class JudgedRun:
     """A run with everything said in it, judged once.
 
     `counted` is whether it counts by the declared rule. `said` holds every
-    answer and every open ask in the order of the book; `finished` is whether the run waits for no more of those asked,
-    `past_deadline` whether it waits for nobody at all.
+    answer and every open ask in the order of the book; `finished` is whether
+    the run waits for no more of those asked, `past_deadline` whether it waits
+    for nobody at all.
     """
 
     def __init__(self, fold: LeagueFold, run: str, held: RunAnswers, rules: Rules) -> None:
