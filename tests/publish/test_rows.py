@@ -59,6 +59,7 @@ def test_every_status_is_in_the_dictionary() -> None:
         "stale",
         "pending",
         "sealed",
+        "not_revealed",
     }
     assert {status for _, _, status in said} | elsewhere == set(STATUSES)
 

@@ -20,6 +20,9 @@ from beforehand.records.codec import MAX_LINE_BYTES, decode_json, digest, is_dig
 
 MAX_DECLARED_BYTES = 256 << 10
 MAX_DOTS = 64
+# So many bodies that are not revealed are listed one by one, past the findings that are printed.
+MAX_TOLD = 100_000
+_COUNTS = ("bodies", "bodies_embargoed", "bodies_private", "bodies_erased", "bodies_not_revealed")
 # What the cells of an opened answer may take: more could not have stood in a line.
 MAX_CELLS_BYTES = MAX_LINE_BYTES
 
@@ -43,10 +46,15 @@ class Disclosure:
         self.salted = False
 
     def check(self) -> dict[str, Any]:
-        """Check every body; how many are there, and how many of those that are not are excused."""
+        """Check every body; how many are there, are excused, or are due and not revealed.
+
+        The last are findings of non-reveal: nobody can say what they hold. A
+        body whose bytes are not those of its name is another finding.
+        """
         self.rules = self._declared_rules()
         as_of = instant_key(self.options.as_of)
-        counts = {"bodies": 0, "bodies_embargoed": 0, "bodies_private": 0, "bodies_erased": 0}
+        counts: dict[str, Any] = dict.fromkeys(_COUNTS, 0)
+        hidden: list[dict[str, Any]] = []
         query = "SELECT n, at, kind, role, sha256, due, run, forecaster FROM body ORDER BY n, role"
         for n, at, kind, role, sha256, due, run, forecaster in self.facts.rows(query):
             place = f"{self.book} line {n}, body {role:.80}"
@@ -74,12 +82,18 @@ class Disclosure:
                 if line is None:
                     counts["bodies_private"] += 1
                 else:
-                    self.report.find(6, place, f"was revealed at line {line}, missing ({path})")
+                    said = f"not revealed: was revealed at line {line}, missing ({path})"
+                    self.report.find(6, place, said)
+                    hidden.append({"line": n, "role": role, "sha256": sha256, "due": None})
             elif _is_due(due, as_of):
-                self.report.find(6, place, f"was due at {due} and is missing ({path})")
+                said = f"not revealed: was due at {due} and is missing ({path})"
+                self.report.find(6, place, said)
+                hidden.append({"line": n, "role": role, "sha256": sha256, "due": due})
             else:
                 counts["bodies_embargoed"] += 1
         self._check_names()
+        counts["bodies_not_revealed"] = len(hidden)
+        counts["not_revealed"] = hidden[:MAX_TOLD]
         return counts
 
     def _declared_rules(self) -> dict[str, str]:

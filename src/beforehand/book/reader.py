@@ -46,6 +46,10 @@ class BookReader:
             raise IntegrityError(f"{path} does not hash to its name")
         return data
 
+    def has_body(self, sha256: str) -> bool:
+        """Whether the bytes of a body are kept; what they hash to is not looked at."""
+        return is_digest(sha256) and (self.folder / body_path(sha256)).is_file()
+
     def checkpoints(self) -> dict[int, bytes]:
         """Every kept checkpoint by its size, smallest first."""
         folder = self.folder / CHECKPOINTS_NAME

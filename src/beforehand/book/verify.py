@@ -8,9 +8,10 @@
  4. Build the tree over the raw lines and compare every tile.
  5. Open every checkpoint: signed by the key in force at its size, under the
     book's origin, with the root that the lines give at that size.
- 6. Hash every body: present once due or revealed, as the lines say; due times
-    follow the declared rule; sealed bodies carry a header that fits, and no
-    salt twice; the cells of an opened answer give the root its line carried.
+ 6. Hash every body: present once due or revealed, as the lines say, else it is
+    found as not revealed; due times follow the declared rule; sealed bodies carry
+    a header that fits, and no salt twice; the cells of an opened answer give the
+    root its line carried.
  7. Match asks, answers and rosters; no answer stands after an outcome it answers,
     and no outcome changes but by a correction.
  8. Compare the operator with the origin and key the reader holds, and the book
@@ -148,7 +149,10 @@ def _check_requirements(options: Options, report: Report) -> None:
 
 # Of a league's summary, what is told first, or by whoever adds it.
 _UNTOLD_KEYS = frozenset(
-    ("lines", "root", "kinds", "last_link", "sha256", "levels", "least_levels", "brackets")
+    (
+        *("lines", "root", "kinds", "last_link", "sha256", "levels", "least_levels", "brackets"),
+        "not_revealed",
+    )
 )
 
 

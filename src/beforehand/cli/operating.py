@@ -14,7 +14,7 @@ import typer
 from beforehand.book.manifest import MANIFEST_PATH
 from beforehand.cli.league_folder import LeagueFolder
 from beforehand.cli.outside import anchors_of, answer_stamps
-from beforehand.cli.publication import publish_league
+from beforehand.cli.publication import not_revealed_told, publish_league
 from beforehand.cli.screen import err, errors_named, out, progress_bars
 from beforehand.cli.world import open_world
 from beforehand.clock import Clock, instant_key
@@ -172,7 +172,8 @@ def finish(
     stamped = _stamp(league, pen, situation, now, done)
     if publish and (pen.store.size != before or stamped or _behind(league, situation, now)):
         with progress_bars() as bars:
-            publish_league(league.book, pen.key, league.public, now, bars)
+            data = publish_league(league.book, pen.key, league.public, now, bars)
+        done.problems += not_revealed_told(data)
     watched = keep_watch(
         league.path,
         pen.records(),

@@ -62,6 +62,15 @@ def publish_league(
     return data
 
 
+def not_revealed_told(data: Publication) -> list[str]:
+    """A sentence a body that is due and no longer kept, and so could not be published."""
+    return [
+        f"not revealed: the {held.role} of line {held.line}, due at {held.due}, is not kept: "
+        f"SHA-256 {held.sha256}"
+        for held in data.fold.not_revealed
+    ]
+
+
 def _published_body(public: Path, data: Publication) -> Callable[[str], bytes | None]:
     base = public / "api" / "v1" / data.fold.league.league / "bodies"
 

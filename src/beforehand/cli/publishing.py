@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from beforehand.cli.publication import publish_league
+from beforehand.cli.publication import not_revealed_told, publish_league
 from beforehand.cli.replay import archive_licence, published_beside_ours
 from beforehand.cli.screen import TURN_SECONDS, errors_named, out, progress_bars
 from beforehand.clock import SimulatedClock, SystemClock
@@ -39,6 +39,8 @@ def publish(
             licence=archive_licence(declaration),
             published=published_beside_ours(declaration),
         )
+    for said in not_revealed_told(data):
+        out.print(said, markup=False, soft_wrap=True)
     out.print(
         f"{counted(data.checkpoint.size, 'line')} published in {folder / 'public'}", soft_wrap=True
     )

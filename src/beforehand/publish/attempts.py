@@ -18,6 +18,7 @@ STANDINGS = {
     "retried": "it failed, and a later attempt was made",
     "failed": "it failed, and no later attempt was made",
     "waiting": "no answer yet, or one that is still withheld",
+    "not_revealed": "its answer was due and was never disclosed",
     "out": "an answer that does not count: late, after the outcome, or not the first",
 }
 
@@ -127,6 +128,8 @@ def _standing(said: Sequence[Said], again: bool) -> str:
         return "counts"
     if statuses & {"sealed", "pending"}:
         return "waiting"
+    if "not_revealed" in statuses:
+        return "not_revealed"
     if "missing" in statuses:
         return "retried" if again else "failed"
     return "out"

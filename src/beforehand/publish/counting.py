@@ -47,8 +47,8 @@ class Said:
 
     @property
     def stands(self) -> bool:
-        """Whether it counts, or will be known to count once it is opened."""
-        return self.status in ("", "sealed")
+        """Whether it counts, or would be known to count if it were opened."""
+        return self.status in ("", "sealed", "not_revealed")
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,8 @@ class JudgedRun:
         for line, answer, cells in self.held.answers:
             if answer.ask_line is not None:
                 continue
+            if cells is None and self._lost(answer) is not None:
+                yield from self._never_opened(line, answer)
             for place, cell in enumerate(cells or ()):
                 yield self._said(line, answer, place, cell, self._status(line, answer, cell))
 
@@ -178,13 +180,33 @@ class JudgedRun:
                     why=why, attempt=ask.attempt, ask_line=line,
                 )  # fmt: skip
 
+    def _lost(self, answer: Answer) -> str | None:
+        """Why an answer is not revealed; None where its body is there, or not due yet."""
+        bodies = [body.sha256 for body in answer.bodies if body.role == "answer"]
+        return next(
+            (self.fold.undisclosed[sha256] for sha256 in bodies if sha256 in self.fold.undisclosed),
+            None,
+        )
+
+    def _never_opened(self, line: int, answer: Answer) -> Iterable[Said]:
+        """Of an accepted answer that is not revealed, nobody knows what it was about.
+
+        So it stands on every question of its run: else whoever seals ten
+        answers and opens the best would have it counted as the first.
+        """
+        for name in self.questions:
+            if answer.forecaster in self.entry:
+                yield self._withheld(line, answer, name)
+
     def _withheld(self, line: int, answer: Answer, question: str) -> Said:
-        status = "sealed"
+        lost = self._lost(answer)
+        status = "sealed" if lost is None else "not_revealed"
         if not self.counted:
             status = "uncounted_run"
         elif self._is_late(answer, question):
             status = "late"
-        return self._said(line, answer, None, Cell(question, missing="not_answered"), status, "")
+        cell = Cell(question, missing="not_answered")
+        return self._said(line, answer, None, cell, status, lost or "")
 
     def _said(
         self,

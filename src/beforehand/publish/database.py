@@ -89,6 +89,10 @@ _COST_COLUMNS = (
     ("committed_a_valid", "TEXT"),
     ("median_latency_ms", "INTEGER"),
 )
+_NOT_REVEALED_COLUMNS = (
+    ("line", "INTEGER"),
+    *((name, "TEXT") for name in ("kind", "role", "run", "forecaster", "sha256", "due")),
+)
 # What a roster says of each seat, beside its run and line.
 _SEAT_COLUMNS = (
     *("forecaster", "entry", "company", "family", "model", "version", "mode", "provider"),
@@ -113,6 +117,7 @@ def sqlite_tables(
     """The tables of `league.sqlite`."""
     costs = board["costs"] or {"forecasters": ()}
     return {
+        "not_revealed": _read_off(_NOT_REVEALED_COLUMNS, board["not_revealed"]),
         "forecasts": (_columns_sql(COLUMNS), cells),
         "attempts": (_columns_sql(ATTEMPT_COLUMNS), attempts),
         "questions": (

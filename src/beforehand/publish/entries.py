@@ -30,6 +30,7 @@ from beforehand.publish.reliability import Attended, Key
 from beforehand.publish.rows import IN, Row
 from beforehand.publish.rules import Rules
 from beforehand.publish.sensitivity import imputed_views, leak_views
+from beforehand.publish.service import Served, service_told
 from beforehand.records.run import Seat
 from beforehand.scoring.calibration import calibration_bins, calibration_error, wilson
 from beforehand.scoring.exact import mean
@@ -38,6 +39,9 @@ _IDENTITY_KEYS = (
     *("model", "version", "mode", "provider", "family", "company", "quantisation"),
     *("open_weights", "side"),
 )
+
+
+_TOLD_APART = ("missing", "not_revealed", "pending", "sealed")
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class BoardView:
     attended: Mapping[str, Attended]
     shared: SharedSet | None
     seats: Mapping[str, Seat]
+    served: Mapping[str, Served]
 
     @property
     def crowd_rows(self) -> Mapping[Key, Row]:
@@ -81,6 +86,7 @@ def board_entry(
         "why_unranked": why,
         **_counts(rows, view.offered),
         **_measures(counted, gain_json=board_estimate(gain), rules=rules),
+        "service": service_told(name, view.served, rules),
         **_asked_measures(name, kind, counted, compared, view),
     }
     return entry, gain.mean
@@ -103,8 +109,9 @@ def _counts(rows: Sequence[Row], offered: int) -> dict[str, Any]:
         "n_stale": statuses["stale"],
         "n_void": statuses["void"],
         "n_missing": statuses["missing"],
+        "n_not_revealed": statuses["not_revealed"],
         "n_waiting": statuses["pending"] + statuses["sealed"],
-        "n_out": sum(row.status not in (*IN, "missing", "pending", "sealed") for row in rows),
+        "n_out": sum(row.status not in (*IN, *_TOLD_APART) for row in rows),
         "coverage": board_share(len({(row.run, row.question) for row in stated}), offered),
         "clusters": len({row.cluster for row in counted}),
         "questions": len({row.weighed_as for row in counted}),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from beforehand.book.bodies import open_sealed
 from beforehand.errors import FormatError
 from beforehand.publish.counted_run import counts_by_rule
+from beforehand.publish.unrevealed import BodyWatch, HasBody, Unrevealed
 from beforehand.records.codec import BOOKKEEPING, decode_json
 from beforehand.records.declaration import Declaration
 from beforehand.records.forecast import Answer, Cell
@@ -44,6 +46,8 @@ class LeagueFold:
     `runs`, `closes` and `ends` are by run: what began, how it ended, and the
     line of the prices that were read again at its end. `replies` gives the
     first answer line of an ask line. `key` is the one in force at the end.
+    `not_revealed` are the bodies that are due and not there, `erased` those
+    that were dropped on request.
     """
 
     league: League
@@ -64,6 +68,14 @@ class LeagueFold:
     settled: dict[str, Settled] = field(default_factory=dict)
     renewed: dict[str, dict[str, Quote]] = field(default_factory=dict)
     asked: set[tuple[str, str]] = field(default_factory=set)
+    not_revealed: tuple[Unrevealed, ...] = ()
+    erased: frozenset[str] = frozenset()
+
+    @cached_property
+    def undisclosed(self) -> dict[str, str]:
+        """Why a due body is not there, by its hash: "erased", or "" where nothing says."""
+        held = {each.sha256: "" for each in self.not_revealed}
+        return held | dict.fromkeys(self.erased, "erased")
 
     def roster_of(self, run: str) -> Roster:
         """The roster that a run names."""
@@ -105,13 +117,22 @@ class LeagueFold:
         return {name: held for name, held in self.questions.items() if first <= held[0] <= last}
 
 
-def fold_book(lines: Iterable[bytes], read_body: ReadBody) -> LeagueFold:
+def fold_book(
+    lines: Iterable[bytes],
+    read_body: ReadBody,
+    as_of: str | None = None,
+    has_body: HasBody | None = None,
+) -> LeagueFold:
     """Gather a book's lines. FormatError names the line that cannot be read.
 
     `read_body` gives a body by its hash, None where it is withheld; what
-    hangs on a withheld body is open until it is there.
+    hangs on a withheld body is open until it is there. Of a publication,
+    `as_of` is its moment and `has_body` whether a body is among its files:
+    what is due by then and not there is not revealed. Without them nothing is
+    said about that.
     """
     fold: LeagueFold | None = None
+    watch = None if as_of is None or has_body is None else BodyWatch(as_of, has_body)
     for n, raw in enumerate(lines, 1):
         try:
             value = decode_json(raw)
@@ -122,12 +143,16 @@ def fold_book(lines: Iterable[bytes], read_body: ReadBody) -> LeagueFold:
             if fold is None:
                 fold = _begin(record, read_body)
             _take(fold, n, record, read_body)
+            if watch is not None:
+                watch.take(n, record)
         except FormatError as error:
             raise FormatError(f"line {n}: {error}") from None
         fold.lines = n
         fold.last_at = str(content.get("at"))
     if fold is None:
         raise FormatError("the book is empty")
+    if watch is not None:
+        fold.not_revealed, fold.erased = watch.found(), frozenset(watch.erased)
     return fold
 
 

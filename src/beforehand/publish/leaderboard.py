@@ -15,6 +15,7 @@ from beforehand.publish.counting import JudgedRun
 from beforehand.publish.derived import POOLS
 from beforehand.publish.entries import BoardView, board_entry
 from beforehand.publish.fold import LeagueFold
+from beforehand.publish.gains import board_text
 from beforehand.publish.occasions import cohorts_told, runs_told
 from beforehand.publish.pools import pool_analysis, pool_told, voices_told
 from beforehand.publish.ranking import (
@@ -27,6 +28,7 @@ from beforehand.publish.ranking import (
 from beforehand.publish.reliability import Key, attended_by_all
 from beforehand.publish.rows import IN, Row, build_rows, judge_runs
 from beforehand.publish.rules import Rules
+from beforehand.publish.service import served_by_all
 from beforehand.publish.spending import costs_told
 from beforehand.records.run import Seat
 from beforehand.scoring.exact import decimal_places
@@ -63,7 +65,7 @@ def build_board(fold: LeagueFold, rows: list[Row]) -> dict[str, Any]:
     beats most of its members, so a gain over it is below 0 for such a one).
     `others_brier` is that mean loss.
     """
-    runs = judge_runs(fold) if Rules.of(fold.declaration).asked else []
+    runs = judge_runs(fold)
     return _board(fold, runs, rows, build_attempts(runs, rows))
 
 
@@ -91,6 +93,7 @@ def _board(
         "runs": runs_table,
         "cohorts": None if runs_table is None else cohorts_told(runs_table, rows, attempts, view),
         "costs": costs_told(attempts, fold.declaration) if view.rules.asked else None,
+        "not_revealed": [held.told() for held in fold.not_revealed],
     }
 
 
@@ -114,6 +117,7 @@ def _view(
         attended=attended,
         shared=shared_set(scored, kinds, attended, rules) if rules.on == "shared_set" else None,
         seats=seats,
+        served=served_by_all(runs, rows, rules),
     )
 
 
@@ -174,6 +178,8 @@ def _head(fold: LeagueFold, view: BoardView) -> dict[str, Any]:
             ),
             "min_clusters_interval": rules.min_clusters_interval,
             "shared_min": rules.shared_min,
+            "service_fill": board_text(rules.service_fill),
+            "not_revealed": rules.not_revealed,
         },
     }  # fmt: skip
 

@@ -84,8 +84,10 @@ def write_data(
 ) -> Publication:
     """Write `public/api/v1` for one league, up to its last checkpoint.
 
-    Bodies are published once due at `as_of`. RuleError where the book has no
-    checkpoint yet or lines beyond it: publishing ends at a checkpoint.
+    Bodies are published once due at `as_of`; one that is due and no longer kept
+    does not stop it, and is listed as not revealed. RuleError where the book
+    has no checkpoint yet or lines beyond it: publishing ends at a checkpoint.
+    IntegrityError for a body whose bytes are not those of its name.
     """
     notes = reader.checkpoints()
     lines = list(reader.lines())
@@ -94,11 +96,11 @@ def write_data(
     checkpoint = Checkpoint.open(notes[len(lines)], key)
 
     def read_due(sha256: str) -> bytes | None:
-        return reader.read_body(sha256) if sha256 in due else None
+        return reader.read_body(sha256) if sha256 in due and reader.has_body(sha256) else None
 
     due = _due_bodies(lines, as_of)
     progress("fold", 0, 1)
-    fold = fold_book(lines, read_due)
+    fold = fold_book(lines, read_due, as_of, reader.has_body)
     scores = score_league(fold)
     base = public / API / fold.league.league
     stamps = reader.folder.parent / STAMPS_NAME
@@ -160,6 +162,8 @@ def _write_book(
     _put(base / BOOK_NAME, b"".join(raw + b"\n" for raw in lines))
     for done, (sha256, kind) in enumerate(due.items()):
         progress("bodies", done, len(due))
+        if not reader.has_body(sha256):  # the fold lists it as not revealed
+            continue
         data = reader.read_body(sha256)
         _put(base / body_path(sha256), data)
         if kind == "ask":

@@ -98,19 +98,29 @@ def recount_folder(folder: Folder) -> dict[str, Recount]:
     """Recount every league of a published folder; FormatError where that cannot be done."""
     manifest = read_manifest(read_file(folder, MANIFEST_PATH, MAX_MANIFEST_BYTES))
     return {
-        league["league"]: recount_league(folder, league["path"].rstrip("/"), league["lines"])
+        league["league"]: recount_league(
+            folder, league["path"].rstrip("/"), league["lines"], manifest["as_of"]
+        )
         for league in manifest["leagues"]
     }
 
 
-def recount_league(folder: Folder, base: str, lines: int) -> Recount:
-    """Recount one league: leaderboard.json, forecasts.csv, attempts.csv and league.sqlite."""
+def recount_league(folder: Folder, base: str, lines: int, as_of: str) -> Recount:
+    """Recount one league: leaderboard.json, forecasts.csv, attempts.csv and league.sqlite.
+
+    `as_of` is the moment of the publication: a body that was due by then and
+    is not among the files is not revealed.
+    """
+
+    def has_body(sha256: str) -> bool:
+        return folder.has(f"{base}/{body_path(sha256)}")
 
     def read_body(sha256: str) -> bytes | None:
         path = f"{base}/{body_path(sha256)}"
-        return read_file(folder, path, MAX_BODY_BYTES) if folder.has(path) else None
+        return read_file(folder, path, MAX_BODY_BYTES) if has_body(sha256) else None
 
-    fold = fold_book(read_lines(folder, f"{base}/book.jsonl", lines), read_body)
+    held = read_lines(folder, f"{base}/book.jsonl", lines)
+    fold = fold_book(held, read_body, as_of, has_body)
     scores, grid = score_league(fold), Grid.of(fold.declaration.grid)
     cells, attempts = table_rows(scores.rows, grid), attempt_rows(scores.attempts, grid)
     result = Recount()

@@ -67,7 +67,7 @@ class Attended:
 def attended_by_all(runs: Sequence[JudgedRun], rows: Iterable[Row]) -> dict[str, Attended]:
     """Every forecaster's attempts, those of pools apart from those of their members."""
     found: dict[str, Attended] = {}
-    nobodys = {(run.run, name) for run in runs for name in run.questions if _is_nobodys(run, name)}
+    nobodys = {(run.run, name) for run in runs for name in run.questions if is_nobodys(run, name)}
     for row in rows:
         held = found.setdefault(row.forecaster, Attended())
         _take_attempt(held, row, (row.run, row.question) in nobodys)
@@ -76,7 +76,7 @@ def attended_by_all(runs: Sequence[JudgedRun], rows: Iterable[Row]) -> dict[str,
     return found
 
 
-def _is_nobodys(run: JudgedRun, question: str) -> bool:
+def is_nobodys(run: JudgedRun, question: str) -> bool:
     """Whether a question was decided before the run, or none of those to be asked was asked it.
 
     An entrant's answer to one that the budget stopped must not stand beside
@@ -85,9 +85,14 @@ def _is_nobodys(run: JudgedRun, question: str) -> bool:
     return run.decided_before(question) or (run.asks_models and question not in run.first_asked)
 
 
+def never_called(row: Row) -> bool:
+    """Whether the budget kept a forecaster from being called."""
+    return row.why in _NEVER_CALLED
+
+
 def _take_attempt(held: Attended, row: Row, nobodys: bool) -> None:
     key = (row.run, row.question)
-    if nobodys or row.status in _NO_ATTEMPT or row.why in _NEVER_CALLED:
+    if nobodys or row.status in _NO_ATTEMPT or never_called(row):
         return
     if row.status in IN:
         held.valid[key] = row

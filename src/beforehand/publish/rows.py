@@ -35,6 +35,7 @@ STATUSES = {
     "missing": "the forecaster stated no probability; `why` holds the reason",
     "pending": "asked, and the run still waits for an answer",
     "sealed": "answered; the answer is withheld until it is due",
+    "not_revealed": "answered; the answer was due and was never disclosed",
     "after_outcome": "the answer was sealed after the question's outcome",
     "late": "the answer was sealed after the deadline, or came after it or the question's end",
     "not_counted": "another answer of this forecaster counts by the declared rule",

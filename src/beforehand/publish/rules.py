@@ -15,6 +15,8 @@ from beforehand.records.declaration import Declaration
 from beforehand.scoring.exact import Grid
 
 ECE_LEAST = 30
+# What the text of the methodology says, and a league seals, where its declaration names no rule.
+NOT_REVEALED = "worst_in_service"
 MOVED = Fraction(1, 10)
 # Derived forecasters that say something of their own, and not a constant.
 CONTESTANTS = ("crowd", "mean", "median")
@@ -28,7 +30,9 @@ class Rules:
     is asked hides the price. `crowd_price` is the
     declared price of the crowd, "" where no crowd is derived; `max_spread`,
     `max_age_minutes` and `min_volume` are None where they are not declared. `least` is the
-    least number of members of each pool, by its name.
+    least number of members of each pool, by its name. `service_fill` is what an
+    expected answer that never came loses in the service score, None where none
+    is declared; `not_revealed` what one does that was never disclosed.
     """
 
     grid: Grid
@@ -54,6 +58,8 @@ class Rules:
     also: tuple[str, ...]
     kelly_cap: Fraction
     ece_least: int
+    service_fill: Fraction | None
+    not_revealed: str
 
     @classmethod
     def of(cls, declaration: Declaration) -> Rules:
@@ -88,6 +94,8 @@ class Rules:
             also=tuple(scoring.get("also", ())),
             kelly_cap=_exact(scoring.get("kelly_cap")) or Fraction(1),
             ece_least=scoring.get("ece_least", ECE_LEAST),
+            service_fill=_exact(scoring.get("service_fill")),
+            not_revealed=content["answers"].get("not_revealed", NOT_REVEALED),
         )
 
     @property

@@ -164,6 +164,8 @@ COUNTED_RUN_TABLE = Table(
 
 # Whether one cell of a withheld answer can be proved without the others.
 _CELLS_RULE = Optional(Choice(("plain", "salted")))
+# What an answer counts in the service score that is due and never disclosed.
+_NOT_REVEALED = Choice(("worst_in_service", "absent"))
 
 ANSWERS_TABLE = DeclaredVariant(
     "entry",
@@ -171,10 +173,12 @@ ANSWERS_TABLE = DeclaredVariant(
         "accepted": {
             "from": Choice(("archive", "agents")),
             "cells": _CELLS_RULE,
+            "not_revealed": Optional(_NOT_REVEALED),
             "retry": Text(400),
         },
         "asked": {
             "cells": _CELLS_RULE,
+            "not_revealed": Optional(_NOT_REVEALED),
             "price": Choice(("hidden", "shown")),
             "shows": DECLARED_SHOWN,
             "per_ask": Choice(("one_question", "all_questions")),
@@ -189,7 +193,7 @@ ANSWERS_TABLE = DeclaredVariant(
             "price": Choice(("hidden", "shown")),
             "open_to_all": Flag(),
             "changes": Choice(("none", "last_before_deadline")),
-            "not_revealed": Choice(("worst_in_service", "absent")),
+            "not_revealed": _NOT_REVEALED,
             "retry": Text(400),
         },
     },

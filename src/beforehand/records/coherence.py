@@ -73,6 +73,7 @@ def check_coherence(content: Mapping[str, Any]) -> None:
                 raise FormatError(f"{where}.{key}: {table[key]!r} stands twice")
             seen.add(table[key])
     _check_declared_scoring(content["scoring"])
+    _check_declared_service(content)
     _check_declared_archive(content)
     _check_declared_board(content)
     _check_declared_questions(content)
@@ -98,6 +99,24 @@ def _check_declared_scoring(scoring: Mapping[str, Any]) -> None:
     if not 0 < clamp < Decimal("0.5") or clamp % grid:
         raise FormatError(
             f".scoring.clamp: {clamp} is not a multiple of the grid, {grid}, above 0 and below 0.5"
+        )
+
+
+def _check_declared_service(content: Mapping[str, Any]) -> None:
+    """A service score and what it fills in go together; the worst in it needs that there is one."""
+    scoring, answers = content["scoring"], content["answers"]
+    scored = "service_score" in scoring.get("also", ())
+    if scored and "service_fill" not in scoring:
+        raise FormatError('.scoring.also: "service_score" needs the key "service_fill"')
+    if "service_fill" in scoring and not scored:
+        raise FormatError('.scoring.service_fill: needs "service_score" in scoring.also')
+    if answers["entry"] == "committed" or "not_revealed" not in answers:
+        return
+    if content["bodies"].get("answer", "line") == "line":
+        raise FormatError('.answers.not_revealed: needs bodies.answer = "deadline"')
+    if answers["not_revealed"] == "worst_in_service" and not scored:
+        raise FormatError(
+            '.answers.not_revealed: "worst_in_service" needs "service_score" in scoring.also'
         )
 
 

@@ -23,6 +23,7 @@ from beforehand.site.charts import (
 from beforehand.site.estimates import pool_text
 from beforehand.site.listing import Cell, Listing
 from beforehand.site.text import NOTHING, count, cut, number, percent, signed
+from beforehand.site.undisclosed import disclosure_told
 
 RULE_WORDS = {
     "crowd": "the market's price in the run's snapshot",
@@ -94,6 +95,7 @@ def board_page(catalogue: Catalogue) -> dict[str, Any]:
             for held in catalogue.view.published
         ],
         "files": data_files(catalogue),
+        **disclosure_told(catalogue),
     }
 
 

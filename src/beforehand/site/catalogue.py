@@ -159,8 +159,14 @@ class Catalogue:
             "sha256": sha256,
             "path": body_path(sha256),
             "there": there,
-            "why_not": "" if there else self.sealed_words(self.ledger.due.get(sha256)),
+            "why_not": "" if there else self._why_not(sha256),
         }
+
+    def _why_not(self, sha256: str) -> str:
+        said = self.fold.undisclosed.get(sha256)
+        if said is not None:
+            return said or "not revealed"
+        return self.sealed_words(self.ledger.due.get(sha256))
 
     # ---- rows in words
 
@@ -181,7 +187,7 @@ class Catalogue:
         if row.status == "counted" and row.units is not None:
             brier = self._loss_in_words(row)
             gain = self._gain_in_words(row)
-        elif row.status in ("sealed", "pending"):
+        elif row.status in ("sealed", "pending", "not_revealed"):
             brier = stated
         return Shown(
             row,
@@ -199,6 +205,8 @@ class Catalogue:
         """What stands where a probability would."""
         if row.status == "pending":
             return "waiting"
+        if row.status == "not_revealed":
+            return "not revealed"
         if row.status == "sealed":
             answer = self.answers.get(row.line)
             due = next((b.due for b in answer.bodies if b.role == "answer"), None) if answer else ""

@@ -7,6 +7,7 @@ from typing import Any
 from beforehand.site.cards import SHORT_CHARS, Card
 from beforehand.site.catalogue import Catalogue
 from beforehand.site.text import NOTHING, count, cut
+from beforehand.site.undisclosed import undisclosed
 
 
 def run_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def run_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
         "answered": count(sum(seat.forecaster in answers for seat in roster.seats)),
         "quotes": count(len(fold.snapshots[record.snapshot_line].quotes)),
         "asked": count(len(asked)),
+        "undisclosed": undisclosed(catalogue, name),
         "clusters": _clusters(asked, catalogue),
     }
 

@@ -28,6 +28,7 @@ from beforehand.site.skilltables import (
     shared_listing,
 )
 from beforehand.site.text import NOTHING, count, cut, number, percent, short_label
+from beforehand.site.undisclosed import disclosure_told
 
 Entry = Mapping[str, Any]
 WEIGHTS: Mapping[bool | None, str] = {True: "open weights", False: "closed weights"}
@@ -83,6 +84,7 @@ def skill_board_page(catalogue: Catalogue) -> dict[str, Any]:
             "grid": board["grid"],
         },
         "files": data_files(catalogue),
+        **disclosure_told(catalogue),
     }
 
 

@@ -23,6 +23,7 @@ from beforehand.site.text import (
     short_label,
     signed,
 )
+from beforehand.site.undisclosed import undisclosed
 
 # Derived forecasters that stand beside the models; constants say nothing there.
 SHOWN = ("crowd", "mean", "median")
@@ -64,6 +65,7 @@ def slot_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
         "words": status_words(shown),
         "flags": FLAGS,
         "seats": [_seat(seat, catalogue) for seat in roster.seats],
+        "undisclosed": undisclosed(catalogue, name),
     }
 
 

@@ -75,6 +75,7 @@ def _entry(name: str, rows: list[dict[str, str]], events: int) -> dict[str, Any]
         "rank": None,
         "n_counted": len(counted),
         "n_missing": sum(row["status"] == "missing" for row in held),
+        "n_not_revealed": sum(row["status"] == "not_revealed" for row in held),
         "coverage": str((Decimal(len(stated)) / events).quantize(_SIX)),
         "clusters": clusters,
         "brier": _estimate(losses, clusters),

@@ -9,7 +9,7 @@ from typing import Any
 
 from beforehand.testing.mutants_board import loss_of
 from beforehand.testing.mutants_counted import hide_body, withheld_in_the_table
-from beforehand.testing.mutants_events import AM, LAST, NEXT, declared
+from beforehand.testing.mutants_events import AM, LAST, NEXT, declared, lose_body
 from beforehand.testing.mutants_files import BASE, Files
 from beforehand.testing.mutants_kinds import COMPUTED, SAID, ChangeLines, ChangeTables, Mutant
 from beforehand.testing.mutants_league import AS_OF, Draft
@@ -219,6 +219,27 @@ def _said_missing(tables: Tables, numbers: dict[str, int]) -> None:
     tables.again()
 
 
+def _said_hidden(tables: Tables, numbers: dict[str, int]) -> None:
+    held = [r for r in tables.rows if r["forecaster"] == "hum" and r["status"] == "counted"]
+    worst = max(held, key=loss_of)
+    worst.update(p="", p_scored="", status="not_revealed", why="", brier="")
+    pool = _pool_row(tables, worst)
+    pool["members"] = str(int(pool["members"]) - 1)
+    tables.again()
+
+
+def _hidden_said(status: str) -> ChangeTables:
+    """Say something else of what was never disclosed."""
+
+    def change(tables: Tables, numbers: dict[str, int]) -> None:
+        for row in tables.rows:
+            if row["status"] == "not_revealed":
+                row.update(status=status, why="timeout")
+        tables.again()
+
+    return change
+
+
 def _hide_withheld(files: Files) -> None:
     """Keep back the one body that is not due yet."""
     for raw in files[f"{BASE}/book.jsonl"].splitlines():
@@ -268,6 +289,32 @@ def _missing() -> list[Mutant]:
         ),
         told_mutant(
             8, "coverage-unsaid", "a score without its coverage", change_entry("ant", coverage=None)
+        ),
+        Mutant(
+            "r08-hidden-said-missing",
+            8,
+            SAID,
+            "an answer that was due and never disclosed stands as missing",
+            lines=lose_body(f"{NEXT}/cat/answer"),
+            tables=_hidden_said("missing"),
+            attack="a body never disclosed",
+            collateral=(5,),
+        ),
+        Mutant(
+            "r08-hidden-uncounted",
+            8,
+            SAID,
+            "the board does not count the answers that were never disclosed",
+            lines=lose_body(f"{NEXT}/cat/answer"),
+            tables=change_entry("cat", n_not_revealed=0),
+            attack="a body never disclosed",
+            collateral=(5,),
+        ),
+        told_mutant(
+            8,
+            "said-not-revealed",
+            "a bad answer that stands in the open is published as not revealed",
+            _said_hidden,
         ),
         Mutant(
             "r08-told-while-withheld",

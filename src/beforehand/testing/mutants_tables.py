@@ -90,6 +90,12 @@ def cells_of(draft: Draft, answer: dict[str, Any]) -> list[dict[str, Any]]:
     return []
 
 
+def is_lost(draft: Draft, answer: dict[str, Any]) -> bool:
+    """Whether an answer's body was never published; every one of the corpus is due."""
+    held = [body["sha256"] for body in answer.get("bodies", ()) if body["role"] == "answer"]
+    return any(sha256 not in draft.bodies for sha256 in held)
+
+
 def _outcomes(draft: Draft) -> dict[str, str]:
     found: dict[str, str] = {}
     by_label = {}
@@ -146,6 +152,8 @@ def _seat_row(
             "line": str(numbers[answer["_label"]]),
             "sealed_at": answer["at"],
         }
+        if is_lost(draft, answer):
+            return {**row, "status": "not_revealed"}
         for cell in cells_of(draft, answer):
             if cell["question"] != shared["question"]:
                 continue
@@ -185,7 +193,9 @@ def _scored(row: dict[str, str], counted: bool) -> dict[str, str]:
     held = {column: row.get(column, "") for column in COLUMNS}
     if held["p"]:
         held["p_scored"] = str(Decimal(held["p"]).quantize(Decimal(GRID)))
-    if not held["p"]:
+    if held["status"] == "not_revealed":
+        held["status"] = "not_revealed" if counted else "uncounted_run"
+    elif not held["p"]:
         held["status"], held["why"] = "missing", held["why"] or _UNSAID
     elif not counted:
         held["status"] = "uncounted_run"

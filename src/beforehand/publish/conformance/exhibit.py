@@ -79,6 +79,7 @@ class Exhibit:
     files: list[tuple[str, str]] = field(default_factory=list)
     recount: tuple[int, int, list[str]] | None = None
     recount_why: str = ""
+    published_at: str = ""
     has_code: bool = False
     read_body: Callable[[str], bytes | None] = lambda sha256: None
 

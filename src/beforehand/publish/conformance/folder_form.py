@@ -41,6 +41,7 @@ def read_folder(folder: Folder, profile: Profile, as_of: str, league: str | None
         form="folder", title=entry["league"], folder=folder, base=base, profile=profile, as_of=as_of
     )
     exhibit.book = f"{base}/book.jsonl"
+    exhibit.published_at = published_at or as_of
     if not folder.has(exhibit.book):
         raise FormatError(f"{exhibit.book} is missing")
     exhibit.read_body = lambda sha256: _body(folder, base, sha256)
@@ -210,7 +211,7 @@ def _recount(exhibit: Exhibit, folder: Folder, base: str) -> None:
         exhibit.recount_why = "the board is not of this package's format"
         return
     try:
-        result = recount_league(folder, base, exhibit.lines)
+        result = recount_league(folder, base, exhibit.lines, exhibit.published_at)
     except (BeforehandError, ValueError, KeyError, TypeError, RecursionError) as error:
         exhibit.recount_why = f"could not be done: {error}"
         return

@@ -16,7 +16,7 @@ from beforehand.publish.cron import fits_cron
 STATUSES = frozenset(
     (
         *("counted", "open", "stale", "void", "missing", "pending", "sealed", "after_outcome"),
-        *("late", "not_counted", "not_on_roster", "not_asked", "uncounted_run"),
+        *("late", "not_counted", "not_on_roster", "not_asked", "uncounted_run", "not_revealed"),
         *("counted_50", "no_answer", "refused_shape", "refused"),
     )
 )

@@ -10,12 +10,13 @@ from typing import Any
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.result import Check, Pointer
 from beforehand.publish.conformance.said import IN_TIME, Row, listed, number, text
+from beforehand.publish.conformance.undisclosed import check_undisclosed
 
 PROPER = ("brier", "log", "logarithmic", "three_outcome_brier", "crps")
 BRIER_PLACES = 8
 SHARE_PLACES = 6
 _UP = {"yes": 1, "1": 1, "1.0": 1, "true": 1, "no": 0, "0": 0, "0.0": 0, "false": 0}
-_FILLED = ("counted_50", "no_answer", "refused_shape", "refused", "missing")
+_FILLED = ("counted_50", "no_answer", "refused_shape", "refused", "missing", "not_revealed")
 
 
 def decimal_of(said: str) -> Decimal | None:
@@ -163,6 +164,8 @@ def check_missing(exhibit: Exhibit) -> Check:
             check.fault("a missing answer without its reason", row.place)
     _check_stated(check, exhibit, rows)
     _check_board(check, exhibit, exhibit.board_rows())
+    if exhibit.form == "folder":
+        check_undisclosed(check, exhibit, rows)
     if exhibit.form == "table":
         check.gap(
             "a table without a roster cannot show which answers were expected",

@@ -1,0 +1,119 @@
+"""The service score, and what an undisclosed answer does to the others of its forecaster."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from beforehand.book.reader import BookReader
+from beforehand.errors import FormatError
+from beforehand.publish.fold import fold_book
+from beforehand.publish.rows import build_rows
+from beforehand.records.declaration import Declaration
+from beforehand.records.resolution import Resolution
+from beforehand.stages.draining import drain_inbox
+from beforehand.stages.inbox import Inbox
+from tests.publish.blind_league import BlindBook, blind_declaration, entry_of, model_seats
+from tests.relay.made_league import AFTER, START, MadeLeague, declaration, make_league
+from tests.stages.raw_book import lines_of, of_kind
+
+SLOT = "2026-01-05T10:00:00Z"
+
+
+def served() -> Declaration:
+    return blind_declaration(
+        also='also = ["ece", "paper_pnl"]=>also = ["service_score"]\nservice_fill = "0.25"'
+    )
+
+
+def test_the_fill_is_of_what_never_came_and_enters_no_other_score() -> None:
+    """Two answers of three; the third never came: its 0.25 stands in the service score alone."""
+    book = BlindBook(served())
+    run = book.run(SLOT, dict.fromkeys((1, 2, 3), ("0.4", "0.5")), seats=model_seats(("ant",)))
+    book.say(run, "ant", 1, "0.9")
+    book.say(run, "ant", 2, "0.2")
+    book.say(run, "ant", 3, None)
+    book.close(run)
+    for number, outcome in ((1, "yes"), (2, "no"), (3, "yes")):
+        book.settle(number, outcome)
+    entry = entry_of(book.scores(), "ant")
+    held = entry["service"]
+    assert [held[end] for end in ("stated", "filled", "not_revealed", "awaited")] == [2, 1, 0, 0]
+    wanted = (Fraction(1, 100) + Fraction(4, 100) + Fraction(1, 4)) / 3
+    assert held["brier"]["mean"] == f"{float(wanted):.6f}"
+    assert entry["brier_events"] == "0.025000"
+    assert entry_of(book.scores(), "crowd")["service"] is None
+
+
+def test_no_service_score_where_none_is_declared() -> None:
+    book = BlindBook()
+    run = book.run(SLOT, {1: ("0.4", "0.5")}, seats=model_seats(("ant",)))
+    book.say(run, "ant", 1, "0.9")
+    book.close(run)
+    book.settle(1, "yes")
+    assert entry_of(book.scores(), "ant")["service"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ('also = ["ece", "paper_pnl"]=>also = ["service_score"]', "service_fill"),
+        ('also = ["ece", "paper_pnl"]=>service_fill = "0.25"', "service_score"),
+        ('entry = "asked"=>entry = "asked"\nnot_revealed = "worst_in_service"', "service_score"),
+        ('entry = "asked"=>entry = "asked"\nnot_revealed = "half"', "not_revealed"),
+    ],
+)
+def test_a_rule_without_its_score_is_refused(change: str, said: str) -> None:
+    with pytest.raises(FormatError, match=said):
+        blind_declaration(change=change)
+
+
+# ---- accepted answers: nobody knows what a closed one was about
+
+
+@pytest.fixture
+def twice(tmp_path: Path) -> MadeLeague:
+    """Ada has answered question 1, then question 2, in two sealed answers; 1 and 2 are settled."""
+    made = make_league(tmp_path / "league", declaration())
+    for place in (0, 1):
+        submission = made.submission(
+            forecasts=made.submission().forecasts[place : place + 1], p="0.6"
+        )
+        Inbox(made.folder).accept(submission, made.league_key(), START)
+        with made.pen() as pen:
+            drain_inbox(pen, made.folder)
+    made.clock.step_to(AFTER)
+    with made.pen() as pen:
+        pen.write(
+            lambda at: [
+                Resolution(
+                    at=at, question=name, outcome="yes", instant=AFTER, source="s", final="f"
+                )
+                for name in made.ids
+            ]
+        )
+    return made
+
+
+def test_attack_the_first_of_two_sealed_answers_is_kept_back(twice: MadeLeague) -> None:
+    """Caught by: it stands on every question of its run, so that no later one counts there."""
+    lines = of_kind(lines_of(twice.book), "answer")
+    assert len(lines) == 2
+    lost = next(body["sha256"] for body in lines[0]["bodies"] if body["role"] == "answer")
+    reader = BookReader(twice.book)
+
+    def rows(hidden: str) -> set[tuple[int, str]]:
+        def has(sha256: str) -> bool:
+            return sha256 != hidden
+
+        def read(sha256: str) -> bytes | None:
+            return reader.read_body(sha256) if has(sha256) else None
+
+        fold = fold_book(reader.lines(), read, AFTER, has)
+        return {(row.line, row.status) for row in build_rows(fold) if row.forecaster == "ada"}
+
+    first, second = (line["n"] for line in lines)
+    assert rows("") == {(first, "counted"), (second, "counted")}
+    assert rows(lost) == {(first, "not_revealed"), (second, "not_counted")}
