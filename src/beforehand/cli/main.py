@@ -11,6 +11,7 @@ from beforehand.cli import (
     bench,
     blocks,
     conforming,
+    correcting,
     declaring,
     demo,
     entrant,
@@ -57,6 +58,7 @@ app.command(epilog=rehearsal.EPILOG)(rehearsal.rehearse)
 app.command(epilog=starting.INIT_EPILOG)(starting.init)
 app.command(epilog=starting.DOCTOR_EPILOG)(starting.doctor)
 app.command("declare", epilog=declaring.EPILOG)(declaring.declare_league)
+app.command("correct", epilog=correcting.EPILOG)(correcting.correct)
 app.command("tick", epilog=operating.TICK_EPILOG)(operating.tick_once)
 app.command("run", epilog=operating.RUN_EPILOG)(operating.run_league)
 app.command(epilog=telling.STATUS_EPILOG)(telling.status)

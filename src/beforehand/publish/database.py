@@ -118,6 +118,13 @@ def sqlite_tables(
     costs = board["costs"] or {"forecasters": ()}
     return {
         "not_revealed": _read_off(_NOT_REVEALED_COLUMNS, board["not_revealed"]),
+        "corrections": (
+            "line INTEGER PRIMARY KEY, at TEXT, lines TEXT, source TEXT, reason TEXT, outcome TEXT",
+            [
+                (n, held.at, " ".join(map(str, held.lines)), held.source, held.reason, held.outcome)
+                for n, held in fold.corrections.items()
+            ],
+        ),
         "forecasts": (_columns_sql(COLUMNS), cells),
         "attempts": (_columns_sql(ATTEMPT_COLUMNS), attempts),
         "questions": (

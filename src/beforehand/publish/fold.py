@@ -68,6 +68,7 @@ class LeagueFold:
     settled: dict[str, Settled] = field(default_factory=dict)
     renewed: dict[str, dict[str, Quote]] = field(default_factory=dict)
     asked: set[tuple[str, str]] = field(default_factory=set)
+    corrections: dict[int, Correction] = field(default_factory=dict)
     not_revealed: tuple[Unrevealed, ...] = ()
     erased: frozenset[str] = frozenset()
 
@@ -76,6 +77,15 @@ class LeagueFold:
         """Why a due body is not there, by its hash: "erased", or "" where nothing says."""
         held = {each.sha256: "" for each in self.not_revealed}
         return held | dict.fromkeys(self.erased, "erased")
+
+    @cached_property
+    def corrected(self) -> dict[int, tuple[int, ...]]:
+        """The corrections that are a word on each line, by its number."""
+        held: dict[int, tuple[int, ...]] = {}
+        for n, correction in self.corrections.items():
+            for line in dict.fromkeys(correction.lines):
+                held[line] = (*held.get(line, ()), n)
+        return held
 
     def roster_of(self, run: str) -> Roster:
         """The roster that a run names."""
@@ -225,7 +235,13 @@ def _renew(fold: LeagueFold, record: Snapshot) -> None:
 
 
 def _correct(fold: LeagueFold, n: int, record: Correction) -> None:
-    """A correction with an outcome takes the place of the resolutions it names."""
+    """A correction with an outcome takes the place of the resolutions it names.
+
+    Any other is a word on earlier lines and moves nothing.
+    """
+    if any(type(line) is not int or not 0 < line < n for line in record.lines):
+        raise FormatError("the correction names a line that is not before it")
+    fold.corrections[n] = record
     if record.outcome is None:
         return
     named = [

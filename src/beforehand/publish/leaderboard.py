@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from beforehand.publish.attempts import Attempt, build_attempts
+from beforehand.publish.corrections import corrections_told
 from beforehand.publish.counting import JudgedRun
 from beforehand.publish.derived import POOLS
 from beforehand.publish.entries import BoardView, board_entry
@@ -94,6 +95,7 @@ def _board(
         "cohorts": None if runs_table is None else cohorts_told(runs_table, rows, attempts, view),
         "costs": costs_told(attempts, fold.declaration) if view.rules.asked else None,
         "not_revealed": [held.told() for held in fold.not_revealed],
+        "corrections": corrections_told(fold),
     }
 
 

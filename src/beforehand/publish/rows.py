@@ -22,7 +22,7 @@ from beforehand.publish.counting import (
 )
 from beforehand.publish.crowd import PriceMove
 from beforehand.publish.derived import Derived, base_rate_of, derived_of, questions_counted
-from beforehand.publish.fold import LeagueFold
+from beforehand.publish.fold import LeagueFold, Settled
 from beforehand.publish.rules import Rules
 from beforehand.records.question import Question
 from beforehand.scoring.exact import Grid, decimal_places, mean, median
@@ -68,6 +68,8 @@ class Row:
     asked; `members` how many a pool is of. Of the flags, `leak` says that a
     blind answer gave the price away (for a pool: that a member's did), `moved`
     and `lookup` what the price did until the run's end; None is not known.
+    `corrections` are the lines that are a word on this row's line or on its
+    outcome's.
     """
 
     run: str
@@ -103,6 +105,7 @@ class Row:
     moved: bool | None = None
     lookup: bool | None = None
     market: str = ""
+    corrections: tuple[int, ...] = ()
 
     @property
     def weighed_as(self) -> str:
@@ -241,7 +244,15 @@ class _RunRows:
             moved=move.moved,
             lookup=move.lookup,
             market=market_of(record),
+            corrections=self._corrections(held, settled),
         )
+
+    def _corrections(self, held: Said | Derived, settled: Settled | None) -> tuple[int, ...]:
+        named = {held.line} if isinstance(held, Said) else set()
+        if settled is not None:
+            named |= {settled.first_line, settled.line}
+        found = {n for line in named for n in self.fold.corrected.get(line, ())}
+        return tuple(sorted(found))
 
     def _end_of(self, record: Question, outcome: str | None) -> str:
         """What became of a question whose forecasts are in."""

@@ -133,6 +133,10 @@ COLUMNS: tuple[Column[Row], ...] = (
            "the venue's market behind the question: what weighs once, however often it is asked "
            "or edited; empty where the question names none",
            lambda r, g: r.market or None),
+    Column("corrections", "string",
+           "the correction lines that are a word on this row's line or on its outcome's, with "
+           "spaces between; what they name stands",
+           lambda r, g: " ".join(map(str, r.corrections)) or None),
 )  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from beforehand.site.text import NOTHING, count, cut, https_url
 
 # Derived forecasters that the picture shows beside the dots.
 MARKED = ("crowd", "median")
+# So many of the lines that a correction names are printed beside it.
+MOST_NAMED = 8
 
 
 def question_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
@@ -37,8 +39,26 @@ def question_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
         "contract": list(card.record.contract.items()),
         "outcome": _outcome(card, catalogue),
         "history": _history(card, catalogue),
+        "corrections": _corrections(name, shown, catalogue),
         "siblings": [_sibling(other, catalogue) for other in _beside(card, catalogue)],
     }
+
+
+def _corrections(name: str, shown: list[Shown], catalogue: Catalogue) -> list[dict[str, Any]]:
+    """The words on this question's own line, its forecasts and its outcome."""
+    fold = catalogue.fold
+    found = {n for item in shown for n in item.row.corrections}
+    found |= set(fold.corrected.get(fold.questions[name][0], ()))
+    return [
+        {
+            "line": n,
+            "on": ", ".join(map(str, fold.corrections[n].lines[:MOST_NAMED])),
+            "reason": fold.corrections[n].reason,
+            "source": fold.corrections[n].source,
+            "moves": fold.corrections[n].outcome is not None,
+        }
+        for n in sorted(found)
+    ]
 
 
 def _in_run(run: str, card: Card, shown: list[Shown], catalogue: Catalogue) -> dict[str, Any]:

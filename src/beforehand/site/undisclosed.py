@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from beforehand.site.catalogue import Catalogue
+from beforehand.site.corrected import corrections_listing
 from beforehand.site.estimates import counted, interval, mean_text
 from beforehand.site.listing import Cell, Listing
 from beforehand.site.text import NOTHING, count, cut, number, short_hash
@@ -71,5 +72,9 @@ def service_listing(catalogue: Catalogue) -> Listing | None:
 
 
 def disclosure_told(catalogue: Catalogue) -> dict[str, Any]:
-    """Both tables, for a board."""
-    return {"undisclosed": undisclosed(catalogue), "service": service_listing(catalogue)}
+    """Both tables, and the corrections, for a board."""
+    return {
+        "undisclosed": undisclosed(catalogue),
+        "service": service_listing(catalogue),
+        "corrections": corrections_listing(catalogue),
+    }

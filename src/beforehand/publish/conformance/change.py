@@ -6,7 +6,7 @@ from collections import Counter
 
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.result import Check
-from beforehand.publish.conformance.said import number, text
+from beforehand.publish.conformance.said import listed, number, text
 from beforehand.publish.conformance.scores import board_place, entries
 
 
@@ -124,6 +124,17 @@ def _check_corrected(check: Check, exhibit: Exhibit) -> None:
             check.fault(
                 "the correction changes an outcome, and names no line that gave one",
                 exhibit.at_line(item.n),
+            )
+    if exhibit.board is not None and "corrections" in exhibit.board:
+        told = [
+            item.get("line") if isinstance(item, dict) else None
+            for item in listed(exhibit.board, "corrections")
+        ]
+        if told != [item.n for item in exhibit.corrections]:
+            check.fault(
+                f"the board tells of {len(told)} corrections, the record has "
+                f"{len(exhibit.corrections)}, and they are not the same",
+                board_place(exhibit),
             )
 
 
