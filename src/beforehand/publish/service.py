@@ -45,7 +45,7 @@ def served_by_all(
         return found
     held = {(row.run, row.question, row.forecaster): row for row in rows if _is_the_one(row)}
     for run in runs:
-        if not run.record.counted or not run.past_deadline:
+        if not run.counted or not run.past_deadline:
             continue
         for name in run.entry:
             own = found.setdefault(name, Served())
