@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import time
@@ -167,6 +168,33 @@ def test_a_stamped_list_is_checked_against_its_book(stamped: Stamped, tmp_path: 
     other.write_bytes(book.read_bytes().replace(b'"at"', b'"At"', 1))
     assert beforehand("verify", other, listed).returncode == 1
     assert beforehand("verify", tmp_path / "none", listed).returncode == 2
+
+
+def test_the_proof_page_of_the_day_links_what_is_published_and_is_in_the_manifest(
+    stamped: Stamped,
+) -> None:
+    base = next(stamped.public.glob("api/v1/*/stamps/*"))
+    mark = f"stamps/{base.name}/list.txt"
+    pages = [
+        path
+        for path in stamped.public.glob("*/proof/2*.html")
+        if mark in path.read_text(encoding="utf-8")
+    ]
+    text = pages[0].read_text(encoding="utf-8")
+    for name in ("one", "two"):
+        evidence = base / f"list.txt.{name}.tsr"
+        assert evidence.relative_to(stamped.public).as_posix() in text
+        assert hashlib.sha256(evidence.read_bytes()).hexdigest() in text
+        assert f"by the authority {name} signer" in text
+    manifest = json.loads((stamped.public / "api/v1/manifest.json").read_bytes())
+    listed = {entry["path"] for entry in manifest["files"]}
+    assert {path.relative_to(stamped.public).as_posix() for path in pages} <= listed
+    # The command that the page prints does what the page says.
+    size = base.name
+    said = (base / "list.txt").read_text()
+    with next(stamped.public.glob("api/v1/*/book.jsonl")).open("rb") as book:
+        first = b"".join(book.readline() for _ in range(int(size)))
+    assert hashlib.sha256(first).hexdigest() in said
 
 
 def test_required_levels_of_a_property(stamped: Stamped) -> None:

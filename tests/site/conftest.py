@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -13,6 +14,7 @@ from beforehand.site.view import SiteView
 from tests.site.blind import attacked_book, full_book, view_of
 from tests.site.html_check import Page, read_pages
 from tests.site.leagues import ATTACK, NUL, make_view
+from tests.site.stamped import view_with_stamps
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,10 @@ def written_site(view: SiteView, public: Path) -> Site:
     prompts = [body.sha256 for ask in view.fold.asks.values() for body in ask.bodies]
     data |= {f"{base}/asks/{sha256}.md" for sha256 in prompts if sha256 in bodies}
     data |= {f"{base}/{body_path(sha256)}" for sha256 in bodies}
+    data |= {f"{base}/checkpoints/{size}" for size, _, _ in view.checkpoints}
+    for stamp in view.stamps:
+        names = ("list.txt", *(evidence.name for evidence in stamp.evidence))
+        data |= {f"{base}/stamps/{stamp.size}/{quote(name)}" for name in names}
     return Site(view, public, pages, data)
 
 
@@ -59,3 +65,10 @@ def blind(tmp_path_factory: pytest.TempPathFactory) -> Site:
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """The same kind of league with texts that attack in every place a stranger can write to."""
     return written_site(view_of(attacked_book()), tmp_path_factory.mktemp("attacked"))
+
+
+@pytest.fixture(scope="session")
+def proven(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A league in live time with stamps in every state, one of them by a real authority."""
+    folder = tmp_path_factory.mktemp("proven")
+    return written_site(view_with_stamps(folder), folder / "public")

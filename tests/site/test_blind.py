@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from beforehand.publish.rows import IN
+from beforehand.site.proofdays import LINES_A_PAGE
 from tests.publish.blind_league import (
     asked_book,
     blind_declaration,
@@ -55,6 +58,12 @@ def test_the_folder_holds_exactly_the_promised_pages(blind: Site) -> None:
     promised |= {f"{league}/run/{run}.html" for run in fold.runs}
     promised |= {f"{league}/f/{name}.html" for name in (*NAMES, "guest", *fold.declaration.derived)}
     promised |= {f"{league}/q/{name[5:21]}.html" for name in fold.questions}
+    days = Counter(json.loads(raw)["at"][:10] for raw in blind.view.lines)
+    assert max(days.values()) > LINES_A_PAGE  # one goes on over a second page
+    names = [
+        f"{day}-{n}" for day, held in days.items() for n in range(2, -(-held // LINES_A_PAGE) + 1)
+    ]
+    promised |= {f"{league}/proof/{name}.html" for name in ("index", *days, *names)}
     assert set(blind.pages) == promised
 
 

@@ -51,7 +51,7 @@ def _kinds(site: Site) -> list[str]:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("which", ["site", "hostile", "blind", "attacked"])
+@pytest.mark.parametrize("which", ["site", "hostile", "blind", "attacked", "proven"])
 def test_no_page_is_wider_than_its_window(
     browser: Any, which: str, width: int, request: pytest.FixtureRequest
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,10 @@ def profile(site: Site, name: str) -> Page:
     return site.pages[f"{LEAGUE}/f/{name}.html"]
 
 
+def days_of(site: Site) -> set[str]:
+    return {json.loads(raw)["at"][:10] for raw in site.view.lines}
+
+
 def test_the_folder_holds_exactly_the_promised_pages(site: Site) -> None:
     derived = ("crowd", "median", "mean", "always_half", "base_rate")
     people = ("ada", "bob", "cyd", "dan", "eve", "mallory")
@@ -38,6 +43,7 @@ def test_the_folder_holds_exactly_the_promised_pages(site: Site) -> None:
     }
     promised |= {f"{LEAGUE}/f/{name}.html" for name in (*people, *derived)}
     promised |= {f"{LEAGUE}/q/{name[5:21]}.html" for name in site.view.fold.questions}
+    promised |= {f"{LEAGUE}/proof/{name}.html" for name in ("index", *days_of(site))}
     assert set(site.pages) == promised
 
 

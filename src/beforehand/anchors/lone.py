@@ -61,7 +61,7 @@ def _check_list(data: bytes, file: Path) -> Verdict:
 def check_bytes(data: bytes, subject: Subject, trust: Trust, as_of: str) -> Verdict:
     """The same for evidence in memory. Its own first bytes say of which kind it is."""
     try:
-        kind = _kind_of(data)
+        kind = evidence_kind(data)
         return replace(_check(kind, data, subject, trust, as_of), kind=kind)
     except (FormatError, RuleError) as error:
         return unchecked(str(error))
@@ -81,7 +81,11 @@ def _check(kind: str, data: bytes, subject: Subject, trust: Trust, as_of: str) -
     return check_bundle(data, subject, trust, as_of)
 
 
-def _kind_of(data: bytes) -> str:
+def evidence_kind(data: bytes) -> str:
+    """Of which kind evidence is by its own first bytes; FormatError for none that is known.
+
+    What is JSON and of no other kind is `rekor`.
+    """
     if data.startswith(MAGIC):
         return "opentimestamps"
     if data.startswith(_DER_SEQUENCE):

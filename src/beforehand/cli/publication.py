@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from beforehand.anchors.stated import stated
 from beforehand.book.checkpoint import Checkpoint
 from beforehand.book.reader import BookReader
 from beforehand.publish.checkers import checker_sha256
 from beforehand.publish.kept_checkers import keep_checkers
 from beforehand.publish.public import FILES, Publication, seal_public, swap_in, write_data
+from beforehand.publish.stamps import read_stamps
 from beforehand.records.codec import decode_json
 from beforehand.site.pages import write_site
 from beforehand.site.view import SiteView
@@ -51,6 +53,7 @@ def publish_league(
             published=published(data) if published else [],
             files=list(FILES),
             lines=list(reader.lines()),
+            stamps=read_stamps(fresh / "api" / "v1" / data.fold.league.league, stated),
         )
         write_site(view, fresh, progress)
         keep_checkers(public, fresh, as_of)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+from beforehand.anchors.evidence_file import LIST_NAME, Stated, anchor_of
 from beforehand.book.cosignature import attach_lines, note_line
 from beforehand.errors import FormatError
-from beforehand.records.codec import decode_json
+from beforehand.records.codec import decode_json, digest
 
 STAMPS_NAME = "stamps"
 WITNESS_NAME = "list.txt.witness.json"
@@ -71,3 +74,61 @@ def cosigned(stamps: Path, size: int, note: bytes) -> bytes:
             raise FormatError(f"{path} is no record of cosignatures")
         note = attach_lines(note, [note_line(str(line)) for line in lines])
     return note
+
+
+@dataclass(frozen=True)
+class PublishedEvidence:
+    """A published file of evidence: its name and hash, whose it is, and what it says of itself.
+
+    `stated` is None of a promise: whatever its bytes hold, it proves nothing yet.
+    """
+
+    name: str
+    sha256: str
+    anchor: str
+    pending: bool
+    stated: Stated | None
+
+
+@dataclass(frozen=True)
+class PublishedStamp:
+    """The list over the first `size` lines, as it was stamped, and the evidence beside it."""
+
+    size: int
+    listed: bytes
+    evidence: tuple[PublishedEvidence, ...]
+
+
+def read_stamps(base: Path, stated: Callable[[bytes, bytes], Stated]) -> list[PublishedStamp]:
+    """What is published under `stamps/` of a league's data folder, by size.
+
+    `stated` reads evidence and the list beside it. FormatError where a file is
+    over the limit, or evidence lies without its list.
+    """
+    folders = (base / STAMPS_NAME).glob("[0-9]*")
+    found = {int(folder.name): folder for folder in folders if folder.name.isdigit()}
+    return [_read_stamp(size, found[size], stated) for size in sorted(found)]
+
+
+def _read_stamp(
+    size: int, folder: Path, stated: Callable[[bytes, bytes], Stated]
+) -> PublishedStamp:
+    held = {path.name: anchor_of(path.name) for path in sorted(folder.iterdir())}
+    if not (folder / LIST_NAME).is_file():
+        raise FormatError(f"{folder} holds no {LIST_NAME}: evidence without it is of nothing")
+    listed, evidence = _bounded(folder / LIST_NAME), []
+    for name, named in held.items():
+        if named is None:
+            continue
+        data, (anchor, pending) = _bounded(folder / name), named
+        said = None if pending else stated(data, listed)
+        evidence.append(PublishedEvidence(name, digest(data), anchor, pending, said))
+    return PublishedStamp(size, listed, tuple(evidence))
+
+
+def _bounded(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        data = stream.read(MAX_STAMP_BYTES + 1)
+    if len(data) > MAX_STAMP_BYTES:
+        raise FormatError(f"{path} is over the limit of {MAX_STAMP_BYTES} bytes: move it away")
+    return data

@@ -15,7 +15,8 @@ from beforehand.publish.rows import Row, judge_runs
 from beforehand.records.forecast import Answer
 from beforehand.scoring.exact import Grid, decimal_places
 from beforehand.site.cards import Card, make_cards
-from beforehand.site.ledger import Ledger
+from beforehand.site.ledger import Ledger, LineFact
+from beforehand.site.proofdays import Day, proof_days
 from beforehand.site.text import NOTHING, number, sealed_until, short_hash, signed
 from beforehand.site.view import SiteView
 
@@ -110,6 +111,36 @@ class Catalogue:
             for shown in found:
                 held.setdefault(shown.row.run, []).append(shown)
         return held
+
+    @cached_property
+    def proof_days(self) -> dict[str, Day]:
+        """Every day of the book and its evidence, the oldest first."""
+        return proof_days(self.view, self.ledger)
+
+    @cached_property
+    def proof_lines(self) -> dict[int, dict[str, list[LineFact]]]:
+        """The proof lines by the size of their checkpoint and by anchor."""
+        held: dict[int, dict[str, list[LineFact]]] = {}
+        for fact in self.ledger.facts.values():
+            size, anchor = fact.content.get("checkpoint_size"), fact.content.get("anchor")
+            if fact.kind == "proof" and isinstance(size, int) and isinstance(anchor, str):
+                held.setdefault(size, {}).setdefault(anchor, []).append(fact)
+        return held
+
+    @cached_property
+    def _proof_pages(self) -> dict[int, str]:
+        """The name of the proof page that lists each line."""
+        return {
+            fact.n: name
+            for day in self.proof_days.values()
+            for name, part in zip(day.names(), day.parts(), strict=True)
+            for fact in part
+        }
+
+    def proof_href(self, line: int | None) -> str:
+        """The proof page of a line's day, below `proof/` and at that line; "" where it has none."""
+        name = self._proof_pages.get(line) if line is not None else None
+        return f"{name}.html#n{line}" if name else ""
 
     def _attempts_by(self, key: Callable[[Attempt], str]) -> dict[str, list[Attempt]]:
         held: dict[str, list[Attempt]] = {}

@@ -21,7 +21,7 @@ OF_A_RUN = ("ask", "answer", "snapshot", "roster", "run", "close")
 
 @dataclass(frozen=True)
 class LineFact:
-    """What is known of one line. `link` is empty where the raw line is not at hand."""
+    """What is known of one line. `link` and `seal` are empty where the raw line is not at hand."""
 
     n: int
     kind: str
@@ -29,6 +29,7 @@ class LineFact:
     link: str
     bodies: tuple[BodyRef, ...] = ()
     content: dict[str, Any] = field(default_factory=dict)
+    seal: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ def _from_raw(view: SiteView) -> Iterator[LineFact]:
         value = decode_json(raw, strict=False)
         if not isinstance(value, dict):
             raise FormatError(f"line {n}: not an object")
-        kind, at, link = (str(value.get(key, "")) for key in ("kind", "at", "link"))
-        yield LineFact(n, kind, at, link, tuple(_raw_refs(value.get("bodies"))), value)
+        kind, at, link, seal = (str(value.get(key, "")) for key in ("kind", "at", "link", "seal"))
+        yield LineFact(n, kind, at, link, tuple(_raw_refs(value.get("bodies"))), value, seal)
 
 
 def _raw_refs(bodies: Any) -> Iterator[BodyRef]:

@@ -21,6 +21,7 @@ from beforehand.site.costs import costs_page
 from beforehand.site.ensemble import ensemble_page
 from beforehand.site.methodology import methodology_page
 from beforehand.site.profile import profile_page
+from beforehand.site.proof import proof_index, proof_page
 from beforehand.site.question import question_page
 from beforehand.site.questionlist import questions_page
 from beforehand.site.run import run_page
@@ -34,7 +35,7 @@ Progress = Callable[[str, int, int], None]
 
 LEADERS = 5
 # Pages without a table that can be sorted.
-UNSCRIPTED = ("home", "question", "methodology")
+UNSCRIPTED = ("home", "question", "methodology", "proofs")
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0a5f63" '
     'd="M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Zm0 2.2a4.8 4.8 0 1 1 0 9.6V3.2Z"/></svg>'
@@ -86,6 +87,10 @@ def _pages(catalogue: Catalogue) -> Iterator[tuple[str, str, Callable[[], dict[s
     for name, card in catalogue.cards.items():
         path = f"{league}/q/{card.slug}.html"
         yield path, "question", partial(question_page, name, catalogue)
+    yield f"{league}/proof/index.html", "proofs", partial(proof_index, catalogue)
+    for day in catalogue.proof_days.values():
+        for part, name in enumerate(day.names()):
+            yield f"{league}/proof/{name}.html", "proof", partial(proof_page, day, part, catalogue)
 
 
 def _league_pages(

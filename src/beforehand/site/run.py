@@ -31,6 +31,7 @@ def run_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
     return {
         "run": record,
         "line": line,
+        "proof": catalogue.proof_href(line),
         "roster": roster,
         "segment": fold.segments.get(record.segment),
         "seats": [_seat(seat.forecaster, seat.entry, answers, catalogue) for seat in roster.seats],

@@ -45,6 +45,7 @@ def slot_page(name: str, catalogue: Catalogue) -> dict[str, Any]:
     return {
         "run": record,
         "line": line,
+        "proof": catalogue.proof_href(line),
         "told": told,
         "status": word,
         "meaning": MEANINGS[word],

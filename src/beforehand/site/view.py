@@ -9,6 +9,7 @@ from typing import Any
 from beforehand.publish.attempts import Attempt
 from beforehand.publish.fold import LeagueFold
 from beforehand.publish.rows import Row
+from beforehand.publish.stamps import PublishedStamp
 from beforehand.records.league import Segment
 
 
@@ -22,6 +23,7 @@ class SiteView:
     are the book's raw lines: with them pages name every line's kind, link and
     evidence; without them only what the fold keeps. `attempts` are the calls of
     a league that asks models; left out, they are gathered from the fold.
+    `stamps` are the lists and the evidence in the league's data folder, by size.
     """
 
     league: str
@@ -35,6 +37,7 @@ class SiteView:
     files: list[tuple[str, str]]
     lines: Sequence[bytes] = ()
     attempts: Sequence[Attempt] | None = None
+    stamps: Sequence[PublishedStamp] = ()
 
     @property
     def simulated(self) -> list[Segment]:

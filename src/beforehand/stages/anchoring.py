@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from beforehand.anchors.anchor import COMPLETE, MAX_EVIDENCE_BYTES, PENDING, Anchor, Evidence
+from beforehand.anchors.evidence_file import LIST_NAME, PENDING_SUFFIX, anchor_of
 from beforehand.anchors.queue import SUBMIT, UPGRADE, Item, Queue
 from beforehand.anchors.witness import CosignedRecord, Witnesses
 from beforehand.book.checkpoint import Checkpoint, is_size
@@ -35,9 +36,7 @@ from beforehand.stages.pen import Pen
 from beforehand.stages.status import counted
 
 STAMPS = "stamps"
-LIST_NAME = "list.txt"
 QUEUE_NAME = "state/anchors.json"
-PENDING_SUFFIX = ".pending"
 FAILED = "failed"
 _JSON = "application/json"
 # The end of an evidence file's name, by its media type; any other is JSON.
@@ -194,13 +193,10 @@ def kept_stamps(folder: Path) -> Iterator[Stamp]:
 def _stamps_over(folder: Path, size: int) -> Iterator[Stamp]:
     """The evidence over one checkpoint: its own folder alone is read."""
     for path in sorted((folder / STAMPS / str(size)).iterdir()):
-        if path.name == LIST_NAME or not path.name.startswith(f"{LIST_NAME}."):
-            continue
-        pending = path.name.endswith(PENDING_SUFFIX)
-        name = path.name.removeprefix(f"{LIST_NAME}.").removesuffix(PENDING_SUFFIX)
-        stem, _, end = name.rpartition(".")
-        anchor = stem if stem else "opentimestamps" if end == "ots" else end
-        yield Stamp(anchor, size, PENDING if pending else COMPLETE, path)
+        named = anchor_of(path.name)
+        if named is not None:
+            anchor, pending = named
+            yield Stamp(anchor, size, PENDING if pending else COMPLETE, path)
 
 
 def cosigned_sizes(folder: Path, keys: Sequence[WitnessKey]) -> dict[str, int]:
