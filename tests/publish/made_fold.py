@@ -44,6 +44,7 @@ def made_fold(
         question, _ = small_question(number, START)
         ids[number] = question.question
         fold.questions[question.question] = (2 + number, question)
+        fold.contracts.take(2 + number, question)
     quotes = tuple(
         Quote(question=ids[number], read_at=START, crowd=p) for number, p in (crowd or {}).items()
     )

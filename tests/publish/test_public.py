@@ -60,12 +60,17 @@ COLUMN_NAMES = [
     "moved",
     "lookup",
     "market",
+    "contract_id",
+    "event_id",
+    "event_id_v2",
 ]
 
 
 def test_the_files_of_the_public_folder_are_frozen(small: Published) -> None:
     body = re.compile(r"api/v1/small/bodies/([0-9a-f]{2})/(\1[0-9a-f]{62})")
-    plain = sorted(name for name in small.files if not body.fullmatch(name))
+    contract = re.compile(r"api/v1/small/contracts/([0-9a-f]{64})\.json")
+    hashed = (body, contract)
+    plain = sorted(name for name in small.files if not any(r.fullmatch(name) for r in hashed))
     assert plain == [
         "api/v1/code.json",
         "api/v1/conform.pyz",
@@ -80,6 +85,7 @@ def test_the_files_of_the_public_folder_are_frozen(small: Published) -> None:
         "api/v1/small/checkpoints/10",
         "api/v1/small/checkpoints/13",
         "api/v1/small/checkpoints/8",
+        "api/v1/small/contract.schema.json",
         "api/v1/small/datapackage.json",
         "api/v1/small/diagnostics.json",
         "api/v1/small/forecasts.csv",
@@ -94,6 +100,8 @@ def test_the_files_of_the_public_folder_are_frozen(small: Published) -> None:
     for name in small.files:
         if match := body.fullmatch(name):
             assert digest(small.files[name]) == match.group(2)
+        if match := contract.fullmatch(name):
+            assert digest(small.files[name]) == match.group(1)
 
 
 def test_the_columns_are_frozen_and_the_dictionary_explains_each(small: Published) -> None:

@@ -12,6 +12,7 @@ from beforehand.cli import (
     blocks,
     conforming,
     correcting,
+    contracting,
     declaring,
     demo,
     entrant,
@@ -75,6 +76,7 @@ app.add_typer(witness.app, name="witness")
 app.add_typer(keys.app, name="key")
 app.add_typer(identity.app, name="identity")
 app.add_typer(releasing.app, name="release")
+app.add_typer(contracting.app, name="contract")
 app.add_typer(bench.app, name="bench")
 
 

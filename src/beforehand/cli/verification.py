@@ -30,9 +30,10 @@ from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.requirements import Requirements
 from beforehand.cli.screen import err, errors_named, out, progress_bars
 from beforehand.clock import SystemClock
-from beforehand.errors import BeforehandError, RuleError
+from beforehand.errors import BeforehandError, IntegrityError, RuleError
 from beforehand.publish.checkers import checker_sha256
 from beforehand.publish.parquet import read_parquet
+from beforehand.publish.public import API
 from beforehand.publish.recount import Recount, recount_folder
 from beforehand.publish.tables import COLUMNS
 from beforehand.records.codec import digest
@@ -146,6 +147,8 @@ def verify_published(
         for league, result in recount_folder(DirectoryFolder(path)).items():
             _take(report, league, result)
             _compare_parquet(report, path, league)
+    except IntegrityError as error:
+        report.find(9, API, f"the recount ended: {error}")
     except (BeforehandError, UnicodeDecodeError) as error:
         report.unmet.append(f"recount: could not be done: {error}")
     add_levels(report, path, reader or ReaderTrust(), options.as_of)

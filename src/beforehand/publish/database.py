@@ -129,11 +129,8 @@ def sqlite_tables(
         "attempts": (_columns_sql(ATTEMPT_COLUMNS), attempts),
         "questions": (
             "question TEXT PRIMARY KEY, line INTEGER, cluster TEXT, source TEXT, type TEXT, "
-            "horizon TEXT, contract TEXT",
-            [
-                (name, line, q.cluster, q.source, q.type, q.horizon, seal_text(dict(q.contract)))
-                for name, (line, q) in fold.questions.items()
-            ],
+            "horizon TEXT, contract TEXT, contract_id TEXT, event_id TEXT, event_id_v2 TEXT",
+            _question_rows(fold),
         ),
         "resolutions": (
             "question TEXT PRIMARY KEY, line INTEGER, outcome TEXT, instant TEXT",
@@ -158,6 +155,16 @@ def sqlite_tables(
 _SEATS_SQL = "run TEXT, line INTEGER, " + ", ".join(
     f"{name} {'INTEGER' if name == 'open_weights' else 'TEXT'}" for name in _SEAT_COLUMNS
 )
+
+
+def _question_rows(fold: LeagueFold) -> list[tuple[Any, ...]]:
+    """A row a question, with the ids of its event contract; short ids where a profile is."""
+    rows: list[tuple[Any, ...]] = []
+    for name, (line, q) in fold.questions.items():
+        ids = fold.contracts.ids[name]
+        said = (name, line, q.cluster, q.source, q.type, q.horizon, seal_text(dict(q.contract)))
+        rows.append((*said, ids.contract_id, ids.event_id or None, ids.event_id_v2 or None))
+    return rows
 
 
 def _seat_rows(fold: LeagueFold) -> list[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from beforehand.book.bodies import open_sealed
 from beforehand.errors import FormatError
 from beforehand.publish.counted_run import counts_by_rule
 from beforehand.publish.unrevealed import BodyWatch, HasBody, Unrevealed
+from beforehand.publish.contracts import ContractRegister
 from beforehand.records.codec import BOOKKEEPING, decode_json
 from beforehand.records.declaration import Declaration
 from beforehand.records.forecast import Answer, Cell
@@ -48,6 +49,7 @@ class LeagueFold:
     first answer line of an ask line. `key` is the one in force at the end.
     `not_revealed` are the bodies that are due and not there, `erased` those
     that were dropped on request.
+    `contracts` has the ids of every question's event contract.
     """
 
     league: League
@@ -86,6 +88,7 @@ class LeagueFold:
             for line in dict.fromkeys(correction.lines):
                 held[line] = (*held.get(line, ()), n)
         return held
+    contracts: ContractRegister = field(default_factory=ContractRegister)
 
     def roster_of(self, run: str) -> Roster:
         """The roster that a run names."""
@@ -135,6 +138,8 @@ def fold_book(
 ) -> LeagueFold:
     """Gather a book's lines. FormatError names the line that cannot be read.
 
+    IntegrityError where one id of an event stands for two contracts.
+
     `read_body` gives a body by its hash, None where it is withheld; what
     hangs on a withheld body is open until it is there. Of a publication,
     `as_of` is its moment and `has_body` whether a body is among its files:
@@ -172,7 +177,9 @@ def _begin(record: Record | Unknown, read_body: ReadBody) -> LeagueFold:
     data = read_body(record.declaration_sha256)
     if data is None:
         raise FormatError("the declaration is not among the bodies")
-    return LeagueFold(record, Declaration.parse(data, "declaration"), record.key)
+    declaration = Declaration.parse(data, "declaration")
+    contracts = ContractRegister(declaration.contract)
+    return LeagueFold(record, declaration, record.key, contracts=contracts)
 
 
 def _take(fold: LeagueFold, n: int, record: Record | Unknown, read_body: ReadBody) -> None:
@@ -182,7 +189,9 @@ def _take(fold: LeagueFold, n: int, record: Record | Unknown, read_body: ReadBod
                 raise FormatError("a second segment: this version scores leagues of one")
             fold.segments[record.segment] = record
         case Question():
-            fold.questions.setdefault(record.question, (n, record))
+            if record.question not in fold.questions:
+                fold.contracts.take(n, record)
+                fold.questions[record.question] = (n, record)
         case Roster():
             _check_roster(fold, record)
             fold.rosters[n] = record

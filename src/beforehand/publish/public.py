@@ -25,6 +25,7 @@ from beforehand.publish.attempts_table import ATTEMPT_COLUMNS, attempt_rows
 from beforehand.publish.checkers import build_recount, build_verify
 from beforehand.publish.code import CODE_PATH, code_content
 from beforehand.publish.conformance.pyz import build_pyz
+from beforehand.publish.contracts import CONTRACT_PROFILE, CONTRACT_SCHEMA, CONTRACTS
 from beforehand.publish.database import sqlite_tables, write_sqlite
 from beforehand.publish.diagnostics import diagnostics
 from beforehand.publish.fold import LeagueFold, fold_book
@@ -36,6 +37,7 @@ from beforehand.publish.stamps import STAMPS_NAME, cosigned, publish_log_key, pu
 from beforehand.publish.tables import COLUMNS, table_csv, table_rows
 from beforehand.records.codec import decode_json, digest
 from beforehand.records.declaration import declaration_schema
+from beforehand.records.event_contract import plain_schema
 from beforehand.records.kinds import line_schemas
 from beforehand.scoring.exact import Grid
 
@@ -51,6 +53,10 @@ FILES = (
     (
         "league.sqlite",
         "every table as SQLite: forecasts, attempts, questions, outcomes, board, runs, costs",
+    ),
+    (
+        "contract.schema.json",
+        "the form of the event contracts, which lie in contracts/ under their hashes",
     ),
     ("datapackage.json", "Frictionless data package: the data dictionary and the licence"),
 )
@@ -117,6 +123,7 @@ def write_data(
     write_sqlite(sqlite_tables(cells, attempts, scores.board, fold), base / "league.sqlite")
     _put(base / "leaderboard.json", _json(scores.board))
     _put(base / "diagnostics.json", _json(diagnostics(fold, scores.rows, scores.board)))
+    _write_contracts(fold, base)
     if licence is not None:
         _put(base / "LICENSE.txt", licence)
     _put(base / "datapackage.json", _json(data_package(fold, base)))
@@ -128,6 +135,16 @@ def write_data(
     _put(public / CODE_PATH, _json(code_content()))
     book_sha256 = digest(b"".join(raw + b"\n" for raw in lines))
     return Publication(fold, scores.rows, scores.board, checkpoint, book_sha256, scores.attempts)
+
+
+def _write_contracts(fold: LeagueFold, base: Path) -> None:
+    """Each event contract under its hash, their schema, and the profile where one is declared."""
+    profile = fold.contracts.profile
+    for sha256, data in fold.contracts.files().items():
+        _put(base / CONTRACTS / f"{sha256}.json", data)
+    _put(base / CONTRACT_SCHEMA, _json(plain_schema() if profile is None else profile.schema()))
+    if profile is not None:
+        _put(base / CONTRACT_PROFILE, _json({"contract": profile.content()}))
 
 
 def _due_bodies(lines: Sequence[bytes], as_of: str) -> dict[str, str]:

@@ -28,7 +28,7 @@ from beforehand.book.bodies import MAX_BODY_BYTES, body_path
 from beforehand.book.chain import cut_pieces
 from beforehand.book.folder import DirectoryFolder, Folder, read_file
 from beforehand.book.manifest import MANIFEST_PATH, MAX_MANIFEST_BYTES, read_manifest
-from beforehand.errors import BeforehandError, FormatError
+from beforehand.errors import BeforehandError, FormatError, IntegrityError
 from beforehand.publish.attempts_table import ATTEMPT_COLUMNS, attempt_rows
 from beforehand.publish.database import Tables, sqlite_tables, table_sql
 from beforehand.publish.fold import fold_book
@@ -246,6 +246,9 @@ def recount_main(arguments: Sequence[str]) -> int:
         results = recount_folder(DirectoryFolder(given.path))
     except SystemExit as leaving:
         return 2 if leaving.code else 0
+    except IntegrityError as error:  # found, and nothing could be counted behind it
+        print(f"the recount ended: {error}")
+        return 1
     except (BeforehandError, UnicodeDecodeError) as error:
         print(f"could not recount: {error}", file=sys.stderr)
         return 2

@@ -63,6 +63,8 @@ class Row:
 
     `market` is what weighs once: the venue's market behind the question, whose
     text or end may be edited, so that it is asked as another question.
+    `contract_id` is the full id of the event contract; the short ids are empty
+    where the league declares none.
 
     `attempt` is the one of `attempts` that this row is, 0 where nobody was
     asked; `members` how many a pool is of. Of the flags, `leak` says that a
@@ -106,6 +108,9 @@ class Row:
     lookup: bool | None = None
     market: str = ""
     corrections: tuple[int, ...] = ()
+    contract_id: str = ""
+    event_id: str = ""
+    event_id_v2: str = ""
 
     @property
     def weighed_as(self) -> str:
@@ -207,6 +212,7 @@ class _RunRows:
     ) -> Row:
         record = self.fold.questions[held.question][1]
         settled = self.fold.settled.get(held.question)
+        ids = self.fold.contracts.ids[held.question]
         outcome = settled.outcome if settled else None
         centre, crowd = median(others), self.run.crowd(held.question)
         move = self.moves.get(held.question, PriceMove())
@@ -245,6 +251,9 @@ class _RunRows:
             lookup=move.lookup,
             market=market_of(record),
             corrections=self._corrections(held, settled),
+            contract_id=ids.contract_id,
+            event_id=ids.event_id,
+            event_id_v2=ids.event_id_v2,
         )
 
     def _corrections(self, held: Said | Derived, settled: Settled | None) -> tuple[int, ...]:

@@ -137,6 +137,17 @@ COLUMNS: tuple[Column[Row], ...] = (
            "the correction lines that are a word on this row's line or on its outcome's, with "
            "spaces between; what they name stands",
            lambda r, g: " ".join(map(str, r.corrections)) or None),
+    Column("contract_id", "string",
+           "id of the event contract in full length: evc1: and the SHA-256 of contracts/HEX.json",
+           lambda r, g: r.contract_id or None),
+    Column("event_id", "string",
+           "the older short id, over the first keys of the declared contract profile; empty where "
+           "none is declared; short ids can be made to collide",
+           lambda r, g: r.event_id or None),
+    Column("event_id_v2", "string",
+           "the short id over all keys of the declared contract profile; empty where none is "
+           "declared",
+           lambda r, g: r.event_id_v2 or None),
 )  # fmt: skip
 
 

@@ -31,6 +31,11 @@ from beforehand.records.asking import (
 )
 from beforehand.records.codec import digest
 from beforehand.records.coherence import check_coherence
+from beforehand.records.event_contract import (
+    CONTRACT_TABLE,
+    ContractProfile,
+    contract_profile,
+)
 from beforehand.records.features import missing_in
 from beforehand.records.judging import (
     BOARD_TABLE,
@@ -58,6 +63,7 @@ DECLARATION_TABLE = Table(
         "league": LEAGUE_TABLE,
         "segment": SEGMENT_TABLE,
         "questions": QUESTIONS_TABLE,
+        "contract": Optional(CONTRACT_TABLE),
         "schedule": SCHEDULE_TABLE,
         "counted_run": COUNTED_RUN_TABLE,
         "answers": ANSWERS_TABLE,
@@ -103,6 +109,8 @@ class Declaration:
             _refuse_declared_floats(content, "")
             DECLARATION_TABLE.check(content, "")
             check_coherence(content)
+            if "contract" in content:
+                contract_profile(content["contract"])
         except FormatError as error:
             said = str(error)
             said = f"top level{said}" if said.startswith(":") else said.removeprefix(".")
@@ -184,6 +192,12 @@ class Declaration:
         """The shipped archive that questions come from; None where they come from elsewhere."""
         name = self.content["questions"].get("archive")
         return None if name is None else str(name)
+
+    @property
+    def contract(self) -> ContractProfile | None:
+        """How the league names its event contracts beside our own id; None where it does not."""
+        table = self.content.get("contract")
+        return None if table is None else contract_profile(table)
 
     @property
     def cluster(self) -> str:

@@ -18,6 +18,7 @@ from beforehand.records.codec import BOOKKEEPING, MAX_LINE_BYTES, decode_json, d
 from beforehand.records.declaration import Declaration, missing_features
 from beforehand.records.kinds import decode
 from beforehand.records.league import League, Segment
+from beforehand.stages.contracts import check_profile
 from beforehand.stages.key import SigningKey
 from beforehand.stages.pen import Pen, open_body
 from beforehand.stages.rotation import KEY_NAME, RECOVERY_NAME, settled_key
@@ -69,12 +70,13 @@ def _content(raw: bytes) -> dict[str, Any]:
 
 
 def check_runs(declaration: Declaration) -> None:
-    """RuleError where the league declares what this version cannot run."""
+    """RuleError where the league declares what this version cannot run, or no question states."""
     missing = missing_features(declaration)
     if missing:
         raise RuleError(
             f"{declaration.name} cannot be started by this version: " + " ".join(missing)
         )
+    check_profile(declaration)
 
 
 def declare(

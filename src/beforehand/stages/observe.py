@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from beforehand.errors import FormatError
 from beforehand.records.codec import digest
 from beforehand.records.question import Question, question_id
 from beforehand.records.record import BodyRef
 from beforehand.records.snapshot import Quote, Snapshot
 from beforehand.sources.forecastbench import ArchivedEvent, Key
+from beforehand.stages.contracts import unstated
+from beforehand.stages.declare import declaration_of
 from beforehand.stages.pen import Pen, open_body
 
 Wrote = Callable[[int], None]
@@ -17,15 +20,21 @@ Wrote = Callable[[int], None]
 def seal_questions(
     pen: Pen, events: Mapping[Key, ArchivedEvent], wrote: Wrote | None = None
 ) -> dict[Key, str]:
-    """One question line an event, its text as a body; what is in the book stays. Ids by event."""
+    """One question line an event, its text as a body; what is in the book stays. Ids by event.
+
+    FormatError, before any line is written, where an event does not state all of
+    the contract that the league declares.
+    """
     ids = {key: question_id(event.contract) for key, event in events.items()}
     held = {record.question for _, record in pen.records() if isinstance(record, Question)}
     fresh = [key for key in events if ids[key] not in held]
     texts = list({events[key].text for key in fresh})
     digests = {text: digest(text) for text in texts}
 
+    declaration = declaration_of(pen)
+
     def build(at: str) -> list[Question]:
-        return [
+        made = [
             Question(
                 at=at,
                 bodies=(BodyRef("text", digests[events[key].text], at),),
@@ -38,6 +47,10 @@ def seal_questions(
             )
             for key in fresh
         ]
+        for question in made:
+            if lacking := unstated(declaration, question):
+                raise FormatError(f"{question.cluster}, {question.horizon}: {lacking}")
+        return made
 
     if fresh:
         pen.write(build, texts, wrote)

@@ -27,6 +27,7 @@ from beforehand.records.snapshot import Quote, Snapshot
 from beforehand.sources.market import Depth, Listing, Market, MarketSource
 from beforehand.sources.selection import Rules, select
 from beforehand.sources.selection_pool import pool_bytes
+from beforehand.stages.contracts import unstated
 from beforehand.stages.identity import (
     check_hidden,
     hidden_models,
@@ -172,7 +173,8 @@ async def observe(source: MarketSource, declaration: Declaration, clock: Clock) 
         some = [markets[name] for name in selection.wanted[:AT_ONCE]]
         found = await asyncio.gather(*(_depth(source, market) for market in some))
         depths |= {
-            market.id: _blind(market, depth) for market, depth in zip(some, found, strict=True)
+            market.id: _fit(market, depth, declaration, now)
+            for market, depth in zip(some, found, strict=True)
         }
         selection = select(listing, depths, rules, now)
     chosen = tuple((each.market, each.depth) for each in selection.chosen if each.depth)
@@ -195,6 +197,13 @@ def _told(listing: Listing) -> tuple[str, ...]:
         if len(said) > MOST_SAID:
             told.append(f"listing: {len(said) - MOST_SAID} more {word}s, in the pool")
     return tuple(told)
+
+
+def _fit(market: Market, depth: Depth | str, declaration: Declaration, at: str) -> Depth | str:
+    """The depth, or why this market is not asked: a price in its text, or no whole contract."""
+    text = question_text(market)
+    question = _question(market, _id_of(market, text), text, at)
+    return unstated(declaration, question) or _blind(market, depth)
 
 
 def _blind(market: Market, depth: Depth | str) -> Depth | str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from beforehand.book.bodies import open_sealed
 from beforehand.errors import FormatError
+from beforehand.publish.conformance.contracts import check_declared_contracts
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.result import Check, Pointer, counted
 from beforehand.publish.conformance.said import (
@@ -38,6 +39,7 @@ def check_contracts(exhibit: Exhibit) -> Check:
     if exhibit.form == "table":
         _table_contracts(check, exhibit)
         return check
+    check_declared_contracts(check, exhibit)
     asked = _check_asked(check, exhibit)
     _check_identity(check, exhibit)
     if exhibit.contracts and not check.faults:

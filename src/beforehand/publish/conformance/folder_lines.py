@@ -85,7 +85,7 @@ def _question(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
         Contract(
             exhibit.at_line(n), n, at, text(value, "question"),
             fields if isinstance(fields, dict) else {},
-            text(value, "cluster"), text(value, "type"),
+            text(value, "cluster"), text(value, "type"), value,
         )
     )  # fmt: skip
 

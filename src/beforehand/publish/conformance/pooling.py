@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from beforehand.publish.conformance.contracts import declared_contracts
 from beforehand.publish.conformance.events import END_KEYS, is_named
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.result import Check
@@ -65,6 +66,9 @@ def _check_ids(check: Check, exhibit: Exhibit) -> None:
         else (name, dict(fields))
         for name, fields in named
     ]
+    if exhibit.form == "folder":
+        for at, fault in declared_contracts(exhibit).doubled:
+            check.fault(fault, at)
     for name in two_contracts(cut):
         place = [held.place for held in exhibit.contracts if held.id == name][-1]
         check.fault(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from beforehand.errors import FormatError
-from beforehand.records.event_contract import ContractProfile
+from beforehand.records.event_contract import ContractProfile, contract_profile
 
 MAX_PROFILE_BYTES = 64 << 10
 MAX_ARRIVAL_SECONDS = 86_400
@@ -46,6 +46,7 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "run_role": ("run_role",),
     "ref": ("ref", "reference_price"),
     "close": ("close", "end_price"),
+    "full_contract_id": ("contract_id",),
     "contract_id": ("event_id_v2",),
     "first_contract_id": ("event_id",),
 }
@@ -55,7 +56,10 @@ _RULES = {"scale", "arrival_seconds", "simulated", "uncounted"}
 
 @dataclass(frozen=True)
 class Profile:
-    """Names and bounds. `scale` is what 1 is written as: 1, or 100 for percent."""
+    """Names and bounds. `scale` is what 1 is written as: 1, or 100 for percent.
+
+    `has_contract` says whether the contract's keys were named, or are a guess.
+    """
 
     contract: ContractProfile = field(default_factory=ContractProfile)
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -64,6 +68,7 @@ class Profile:
     simulated: bool = False
     uncounted: tuple[str, ...] = ("not_counted",)
     title: str = ""
+    has_contract: bool = False
 
     @classmethod
     def read(cls, path: Path) -> Profile:
@@ -100,7 +105,10 @@ class Profile:
         if not all(isinstance(name, str) for name in columns.values()):
             raise FormatError("[columns]: every name is a text")
         return cls(
-            contract=_contract(value.get("contract", {})),
+            contract=contract_profile(value["contract"])
+            if "contract" in value
+            else ContractProfile(),
+            has_contract="contract" in value,
             columns=columns,
             scale=_scale(rules.get("scale")),
             arrival_seconds=_seconds(rules.get("arrival_seconds", 60)),
@@ -126,21 +134,6 @@ def _known(table: Mapping[str, Any], names: set[str], where: str) -> None:
         raise FormatError(
             f"{where} does not know {', '.join(unknown)[:200]}; it knows {', '.join(sorted(names))}"
         )
-
-
-def _contract(table: Mapping[str, Any]) -> ContractProfile:
-    _known(table, {"keys", "first", "prefix", "first_prefix", "hex"}, "[contract]")
-    held = dict(table)
-    if "keys" in held:
-        keys = held["keys"]
-        if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-            raise FormatError("contract.keys is a list of texts")
-        held["keys"] = tuple(keys)
-        held.setdefault("first", min(5, max(1, len(keys))))
-    for name, kind in (("first", int), ("hex", int), ("prefix", str), ("first_prefix", str)):
-        if name in held and type(held[name]) is not kind:
-            raise FormatError(f"contract.{name} is not {'a text' if kind is str else 'a number'}")
-    return ContractProfile(**held)
 
 
 def _scale(value: Any) -> Decimal | None:

@@ -36,7 +36,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Contract:
-    """An event contract under the id it is published by."""
+    """An event contract under the id it is published by; `line` is the line of one of ours."""
 
     place: Pointer
     n: int
@@ -45,6 +45,7 @@ class Contract:
     fields: Mapping[str, Any]
     cluster: str = ""
     type: str = ""
+    line: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
