@@ -61,6 +61,8 @@ def calendar() -> Iterator[str]:
             '[anchors]\ngit = "http://u:secret@x/y"',
             "an https, ssh or file address",
         ),
+        ('use = ["rekor"]', "[anchors]\nrekor_version = 2", "settings.toml lacks anchors.rekor"),
+        ('use = ["rekor"]', '[anchors]\nrekor_key = "x"', "rekor_key: 'x' is not base64"),
         ('use = ["rekor"]', '[anchors]\nrekor = "https://:80/"', "no http or https address of a"),
         ('use = ["rekor"]', '[anchors]\nrekor = "https://a:99999/"', "no address: Port"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from collections.abc import Iterator
@@ -32,11 +33,13 @@ from beforehand.cli.outside import EVM_KEY_ENV, REKOR_KEY, anchors_of
 from beforehand.cli.publication import publish_league
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.clock import Clock, SystemClock
-from beforehand.errors import FormatError
+from beforehand.errors import FormatError, RemoteError
 from beforehand.publish.stamps import PUBLIC_LOG_KEY, publish_log_key
 from beforehand.relay.witness_logs import FollowedLogs
 from beforehand.stages.anchoring import Stamped, cosigned_sizes, seal_proofs, stamp_checkpoint
 from beforehand.stages.pen import Pen
+from beforehand.testing.local_rekor import LocalRekor
+from beforehand.testing.served import Served
 from tests.relay.witness_world import HandClock, new_witness, served_witness
 from tests.small_league import play_small_league
 
@@ -71,7 +74,8 @@ def made(
     [
         ("opentimestamps", "", OpenTimestamps, ["opentimestamps"]),
         ("rfc3161", "", TimeStampAuthority, ["freetsa", "digicert", "sectigo"]),
-        ("rekor", "rekor_version = 2", Rekor, ["rekor"]),
+        ("rekor", "", Rekor, ["rekor"]),
+        ("rekor", f'rekor = "{AWAY}"\nrekor_version = 2', Rekor, ["rekor"]),
         ("git", f'git = "{AWAY}"', GitRepository, ["git"]),
         ("archive", f'archive_of = "{AWAY}"', WebArchive, ["archive"]),
         ("evm", f'evm = "{AWAY}"\nevm_chain = 1', EvmChain, ["evm"]),
@@ -91,6 +95,32 @@ def test_a_word_and_its_anchor(
     assert problems == []
     assert [each.name for each in anchors] == names
     assert all(isinstance(each, kind) for each in anchors)
+
+
+def test_the_log_of_the_settings_is_held_to_the_key_that_they_name(
+    tmp_path: Path, pen: Pen
+) -> None:
+    log = LocalRekor(SystemClock(), version=2)
+    with Served(log.serve) as served:
+        log = LocalRekor(SystemClock(), version=2, host=served.url.removeprefix("http://"))
+        own, other = (
+            base64.b64encode(each.log.public).decode()
+            for each in (log, LocalRekor(SystemClock(), version=2))
+        )
+    with Served(log.serve, int(log.host.partition(":")[2])) as served:
+        settings = f'rekor = "{served.url}"\nrekor_version = 2\n'
+        (anchor,), _ = made(tmp_path, pen, 'use = ["rekor"]', f'{settings}rekor_key = "{own}"')
+        done = stamp_checkpoint(pen, tmp_path, [anchor], "2026-01-03T00:00:00Z")
+        assert (done.completed, done.problems) == (1, [])
+        (anchor,), _ = made(tmp_path, pen, 'use = ["rekor"]', f'{settings}rekor_key = "{other}"')
+        with pytest.raises(RemoteError, match="no proof by the pinned key of 127"):
+            anchor.submit(b"note")
+    for line, said in (
+        ("rekor_version = 2", "anchor rekor: settings.toml lacks anchors.rekor: give its address"),
+        ('rekor_key = "AAAA"', "anchor rekor: the log's key cannot be read"),
+    ):
+        anchors, (problem,) = made(tmp_path, pen, 'use = ["rekor"]', line)
+        assert (anchors, said in problem) == ([], True)
 
 
 def test_the_key_of_a_log_is_made_once_for_its_owner_alone(tmp_path: Path, pen: Pen) -> None:

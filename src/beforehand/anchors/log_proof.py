@@ -97,12 +97,18 @@ def open_log_note(note: bytes, log: LogKey) -> str:
     raise IntegrityError(failure)
 
 
-def check_entry_included(entry: LogEntry, proof: InclusionProof, log: LogKey) -> Checkpoint:
-    """The checkpoint; IntegrityError unless it holds the entry, FormatError if malformed."""
-    checkpoint = Checkpoint.parse(open_log_note(proof.checkpoint, log))
+def open_log_checkpoint(note: bytes, log: LogKey) -> Checkpoint:
+    """The tree head in a note that the log signed; IntegrityError where it is another log's."""
+    checkpoint = Checkpoint.parse(open_log_note(note, log))
     host = checkpoint.origin.partition(" - ")[0]
     if host != log.host:
         raise IntegrityError(f"the checkpoint is of another log ({checkpoint.origin!r:.80})")
+    return checkpoint
+
+
+def check_entry_included(entry: LogEntry, proof: InclusionProof, log: LogKey) -> Checkpoint:
+    """The checkpoint; IntegrityError unless it holds the entry, FormatError if malformed."""
+    checkpoint = open_log_checkpoint(proof.checkpoint, log)
     if (checkpoint.size, checkpoint.root) != (proof.size, proof.root):
         raise IntegrityError("the signed checkpoint is not the tree of the inclusion proof")
     check_inclusion(proof.index, proof.size, leaf_hash(entry.body), list(proof.hashes), proof.root)

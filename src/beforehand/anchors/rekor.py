@@ -27,7 +27,7 @@ from beforehand.anchors.anchor import (
     Verdict,
     unchecked,
 )
-from beforehand.anchors.bundle import MEDIA, parse_bundle
+from beforehand.anchors.bundle import MEDIA, InclusionProof, LogEntry, parse_bundle
 from beforehand.anchors.bundle_check import check_bundle, check_content
 from beforehand.anchors.hashed_entry import V1, entry_request, parse_hashed_entry
 from beforehand.anchors.log_proof import check_entry_included, check_promise
@@ -102,11 +102,23 @@ class Rekor:
             if bundle.entry.proof is None or not bundle.entry.proof.checkpoint:
                 raise IntegrityError("the reply has no inclusion proof, and so is no proof")
             if self.log is not None:
-                check_entry_included(bundle.entry, bundle.entry.proof, self.log)
-                if self.version == 1:
-                    check_promise(bundle.entry, self.log)
+                self._check_signed(bundle.entry, bundle.entry.proof, self.log)
         except (FormatError, IntegrityError) as error:
             raise RemoteError(f"{self.url}: {error}") from None
+
+    def _check_signed(self, entry: LogEntry, proof: InclusionProof, log: LogKey) -> None:
+        """The pinned log signed it: one that answers under another key proves nothing."""
+        try:
+            if entry.log_id != log.log_id:
+                raise IntegrityError(f"it is of the log {entry.log_id.hex():.64}")
+            check_entry_included(entry, proof, log)
+            if self.version == 1:
+                check_promise(entry, log)
+        except IntegrityError as error:
+            pinned = log.log_id.hex()
+            raise IntegrityError(
+                f"the reply is no proof by the pinned key of {log.host} ({pinned}): {error}"
+            ) from None
 
 
 def entry_of_reply(reply: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ path below the folder).
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,9 +18,11 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     PublicFormat,
+    load_der_public_key,
     load_pem_public_key,
 )
 
@@ -193,6 +196,28 @@ def _log_key(log: Mapping[str, Any]) -> LogKey:
         raise FormatError(f"{log['baseUrl']!r:.200} is not a log's address")
     log_id = strict_base64(log["logId"]["keyId"])
     return LogKey(host[1], log_id, strict_base64(key["rawBytes"]), _window(key["validFor"]))
+
+
+def pinned_log(url: str, public: str) -> LogKey:
+    """The key of the log at an address, from its SubjectPublicKeyInfo in base64.
+
+    That is `publicKey.rawBytes` of a trusted root. A log names itself by the
+    hash of its key, and one that signs with Ed25519 by that of host and key
+    (C2SP signed-note). FormatError where either is none.
+    """
+    host = _HOST.fullmatch(url)
+    if host is None:
+        raise FormatError(f"{url!r:.200} is not a log's address")
+    der = strict_base64(public)
+    try:
+        key = load_der_public_key(der)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise FormatError(f"the log's key cannot be read: {error!s:.200}") from None
+    named = der
+    if isinstance(key, Ed25519PublicKey):
+        raw = key.public_bytes(Encoding.Raw, PublicFormat.Raw)
+        named = host[1].encode("ascii") + b"\n\x01" + raw
+    return LogKey(host[1], hashlib.sha256(named).digest(), der)
 
 
 def _authority(said: Mapping[str, Any], number: int) -> Authority:

@@ -16,6 +16,7 @@ from beforehand.anchors.beacon import URLS
 from beforehand.anchors.evm import read_key
 from beforehand.anchors.foreign import plain_address
 from beforehand.anchors.opentimestamps import PUBLIC_CALENDARS
+from beforehand.anchors.trust_files import pinned_log
 from beforehand.book.cosignature import WitnessKey, check_witness_keys
 from beforehand.cli.league_folder import SETTINGS_NAME, LeagueFolder
 from beforehand.cli.outside import ARCHIVE_URL, AUTHORITIES, EVM_KEY_ENV, REKOR_URL, lacking
@@ -35,7 +36,7 @@ _LIBRARIES = {
 _SETTINGS_OF = {
     "opentimestamps": ("calendars",),
     "rfc3161": ("authorities",),
-    "rekor": ("rekor", "rekor_version"),
+    "rekor": ("rekor", "rekor_version", "rekor_key"),
     "git": ("git",),
     "archive": ("archive_of", "archive"),
     "witness": ("witnesses", "witness_quorum"),
@@ -72,6 +73,8 @@ def anchor_settings(league: LeagueFolder, declaration: Declaration) -> list[Anch
             faults += _quorum_faults(declared)
         elif word == "evm":
             faults += _account_faults()
+        elif word == "rekor" and not faults:
+            faults += _log_key_faults(addresses["the log"], settings.get("rekor_key"))
         found.append(AnchorSetting(word, addresses, tuple(faults)))
     return found
 
@@ -107,6 +110,8 @@ def _addresses(
         missing = [lacking(f"authorities.{name}") for name in names if name not in known]
         return {name: known[name] for name in names if name in known}, missing
     if word == "rekor":
+        if "rekor" not in settings and settings.get("rekor_version") == 2:
+            return {}, [lacking("rekor")]
         return {"the log": settings.get("rekor", REKOR_URL)}, []
     if word == "beacon":
         return {"the beacon": settings.get("beacon") or URLS[declared["beacon"]]}, []
@@ -138,6 +143,17 @@ def _quorum_faults(declared: Mapping[str, Any]) -> list[str]:
         return []
     asked = counted(len(names), "authority", "authorities")
     return [f"the declared quorum is {quorum}, and it names {asked}"]
+
+
+def _log_key_faults(url: str, named: str | None) -> list[str]:
+    """What is wrong with the log's pinned key; none named, there is nothing to be wrong."""
+    if named is None:
+        return []
+    try:
+        pinned_log(url, named)
+    except FormatError as error:
+        return [f"rekor_key: {error}"]
+    return []
 
 
 def _account_faults() -> list[str]:

@@ -13,8 +13,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from beforehand.anchors.anchor import CHECKS, REFUSED, Subject, unchecked
-from beforehand.anchors.lone import check_bytes, check_evidence
+from beforehand.anchors.anchor import CHECKS, REFUSED, Subject
+from beforehand.anchors.lone import check_bytes
 from beforehand.book.bodies import body_path, check_body, is_sealed, open_sealed
 from beforehand.book.checkpoint import Checkpoint, VerifierKey, is_size
 from beforehand.book.cosignature import (
@@ -350,12 +350,3 @@ def level_lines(league: Mapping[str, Any]) -> list[str]:
         level = last[1][key]
         lines.append(f"    {key}: {level['evidence']}; does not exclude: {level['not_excluded']}")
     return lines
-
-
-def lone_evidence(file: Path, evidence: Path, reader: ReaderTrust, as_of: str) -> tuple[int, str]:
-    """One piece of evidence beside the file it stamps: the exit code, and the words for it."""
-    if evidence.name.endswith(PENDING_SUFFIX):
-        verdict = unchecked("pending: a promise and no proof")
-    else:
-        verdict = check_evidence(file, evidence, reader.trust, as_of)
-    return verdict.exit_code, verdict.text()

@@ -57,6 +57,7 @@ _SETTINGS = Table(
                     "rekor": Optional(_URL),
                     "beacon": Optional(_URL),
                     "rekor_version": Optional(Integer(1, 2)),
+                    "rekor_key": Optional(Text(2000)),
                     "git": Optional(Text(400)),
                     "archive": Optional(_URL),
                     "archive_of": Optional(_URL),

@@ -24,6 +24,7 @@ from beforehand.anchors.foreign import GitRepository
 from beforehand.anchors.opentimestamps import PUBLIC_CALENDARS, OpenTimestamps
 from beforehand.anchors.rekor import Rekor
 from beforehand.anchors.rfc3161 import TimeStampAuthority
+from beforehand.anchors.trust_files import pinned_log
 from beforehand.anchors.witness import Witness, Witnesses
 from beforehand.book.consistency import LeafTree
 from beforehand.book.cosignature import WitnessKey
@@ -92,8 +93,7 @@ def _anchors_named(
         case "rfc3161":
             return _authorities(declared, settings)
         case "rekor":
-            url, key = settings.get("rekor", REKOR_URL), _rekor_key(league.book / REKOR_KEY)
-            return [Rekor(url, key, version=settings.get("rekor_version", 1))]
+            return [_rekor(settings, league.book / REKOR_KEY)]
         case "git":
             work = league.path / "state" / "git"
             return [GitRepository(_needed(settings, "git"), work, clock)]
@@ -117,6 +117,16 @@ def _needed(settings: Mapping[str, Any], key: str) -> Any:
     if key not in settings:
         raise RuleError(lacking(key))
     return settings[key]
+
+
+def _rekor(settings: Mapping[str, Any], own: Path) -> Anchor:
+    """The log of the settings, its key pinned where they name it."""
+    version = settings.get("rekor_version", 1)
+    # Sigstore's logs of version 2 are shards that come and go: none is the default.
+    url = settings.get("rekor", REKOR_URL) if version == 1 else _needed(settings, "rekor")
+    named = settings.get("rekor_key")
+    log = None if named is None else pinned_log(url, named)
+    return Rekor(url, rekor_key(own), version=version, log=log)
 
 
 def _evm(settings: Mapping[str, Any]) -> Anchor:
@@ -155,7 +165,7 @@ def _witnesses(settings: Mapping[str, Any], folder: Path, pen: Pen, clock: Clock
     )
 
 
-def _rekor_key(path: Path) -> ec.EllipticCurvePrivateKey:
+def rekor_key(path: Path) -> ec.EllipticCurvePrivateKey:
     """The key that entries of a log are signed with, made once; it signs nothing else."""
     if not path.is_file():
         fresh = ec.generate_private_key(ec.SECP256R1())

@@ -22,9 +22,9 @@ from beforehand.cli.evidence import (
     add_levels,
     add_proof_evidence,
     level_lines,
-    lone_evidence,
 )
 from beforehand.cli.fetch import fetch_public, is_url
+from beforehand.cli.lone_evidence import lone_evidence
 from beforehand.cli.proof_parts import damaged
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.requirements import Requirements
@@ -73,6 +73,10 @@ def verify(
     trust: Annotated[
         Path | None, typer.Option(help="The folder of clocks and witnesses that you trust.")
     ] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(help="Ask the Rekor v2 log at this URL, by its tiles, about the evidence."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Verify a published league from its files alone, and recount its scores.
@@ -81,8 +85,11 @@ def verify(
     """
     with errors_named():
         reader = ReaderTrust.read(trust)
+        if log is not None and evidence is None:
+            raise RuleError("--log asks about one piece of evidence: name its file after the first")
         if evidence is not None:
-            code, said = lone_evidence(Path(path), evidence, reader, as_of or SystemClock().now())
+            now = as_of or SystemClock().now()
+            code, said = lone_evidence(Path(path), evidence, reader, now, log)
             out.print(said, markup=False, soft_wrap=True)
             raise typer.Exit(code)
         required = Requirements.parse(require)

@@ -1,10 +1,10 @@
 """A transparency log on this machine that answers as Rekor does, version 1 or 2.
 
 Signatures, tree and proofs are real: a tree of as many leaves as entries, a
-signed checkpoint over all of them, and for version 1 a signed time. For
-rehearsals and tests. Run it:
+signed checkpoint over all of them, for version 1 a signed time, and for
+version 2 the tree as tiles. For rehearsals and tests. Run it:
 
-    python -m beforehand.testing.local_rekor FOLDER [PORT]
+    python -m beforehand.testing.local_rekor FOLDER [PORT [VERSION]]
 
 The log's key to trust is then in FOLDER/trust/trusted_root.json.
 """
@@ -33,6 +33,7 @@ from beforehand.anchors.hashed_entry import V1, V2
 from beforehand.anchors.log_proof import promise_text, verify_signature
 from beforehand.anchors.trust import LogKey, Window
 from beforehand.book.checkpoint import Checkpoint
+from beforehand.book.tiles import TileBuilder
 from beforehand.book.tree import inclusion_path, leaf_hash, tree_root
 from beforehand.clock import Clock, SystemClock, instant_key
 from beforehand.errors import FormatError, IntegrityError
@@ -43,6 +44,7 @@ HOST = "rekor.invalid"
 # As in Rekor v1, numbers go on over several trees: an entry's number in the log
 # is not its number in the tree.
 EARLIER_ENTRIES = 1000
+READ = "/api/v2/"
 
 
 class LocalRekor:
@@ -145,7 +147,9 @@ class LocalRekor:
         return f"{text}\n— {self.host} {_coded(signed)}\n"
 
     def serve(self, asked: Asked) -> Told:
-        """The one address that takes entries."""
+        """The address that takes entries, and for version 2 its tree as tiles."""
+        if self.version == 2 and asked.method == "GET" and asked.path.startswith(READ):
+            return self._file(asked.path.removeprefix(READ))
         if asked.method != "POST" or asked.path != f"/api/v{self.version}/log/entries":
             return Told(404, b"not found", "text/plain")
         try:
@@ -153,6 +157,19 @@ class LocalRekor:
         except (FormatError, IntegrityError, KeyError, TypeError, ValueError) as error:
             return Told(400, str(error).encode(), "text/plain")
         return Told(201, json.dumps(reply).encode(), "application/json")
+
+    def _file(self, name: str) -> Told:
+        """A static file of the tree (C2SP tlog-tiles), as it is now."""
+        with self._one:
+            bodies = list(self._bodies)
+        if name == "checkpoint":
+            root = tree_root(leaf_hash(body) for body in bodies)
+            note = self._checkpoint(len(bodies), root).encode("utf-8")
+            return Told(200, note, "text/plain; charset=utf-8")
+        builder = TileBuilder()
+        tiles = dict(tile for body in bodies for tile in builder.add_hashed(body, leaf_hash(body)))
+        tiles.update(builder.finish())
+        return Told(200, tiles[name]) if name in tiles else Told(404, b"not found", "text/plain")
 
     def trusted_root(self) -> bytes:
         """The log's key as Sigstore's trusted_root.json."""
@@ -193,7 +210,7 @@ def _compact(value: object) -> bytes:
 def main(arguments: list[str]) -> None:
     """Serve a log until interrupted."""
     folder = Path(arguments[0])
-    log = LocalRekor(SystemClock())
+    log = LocalRekor(SystemClock(), version=int(arguments[2]) if len(arguments) > 2 else 1)
     (folder / "trust").mkdir(parents=True, exist_ok=True)
     (folder / "trust" / "trusted_root.json").write_bytes(log.trusted_root())
     with Served(log.serve, int(arguments[1]) if len(arguments) > 1 else 0) as served:
