@@ -58,7 +58,13 @@ class BeaconSource:
         number, value = fields.get("round"), fields.get("signature")
         if type(number) is not int or not isinstance(value, str) or not _HEX.fullmatch(value):
             raise RemoteError(f"{base} gave no round with a signature", retryable=True)
-        return {"source": "drand", "number": number, "value": value}
+        found = {"source": "drand", "number": number, "value": value}
+        previous = fields.get("previous_signature")
+        if previous is None:
+            return found
+        if not isinstance(previous, str) or not _HEX.fullmatch(previous):
+            raise RemoteError(f"{base} gave no signature of the round before", retryable=True)
+        return {**found, "previous_signature": previous}  # a chained round is over it too
 
     def _text(self, url: str) -> str:
         return self._get(url).decode("ascii", "replace").strip()

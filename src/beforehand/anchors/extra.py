@@ -12,7 +12,7 @@ from typing import Any
 
 from beforehand.errors import RuleError
 
-_EVM = ("eth_account", "eth_hash", "rlp", "trie")
+_EVM = ("eth_account", "eth_hash", "py_ecc", "rlp", "trie")
 
 
 def extra_module(name: str) -> Any:

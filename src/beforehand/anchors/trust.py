@@ -13,6 +13,8 @@ from beforehand.clock import instant_key
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate, CertificateRevocationList
 
+    from beforehand.anchors.drand import DrandChain
+
 # A miner may date a block up to two hours ahead of the nodes' clocks (Bitcoin
 # Core, MAX_FUTURE_BLOCK_TIME), and a block may be found late: a header's time
 # is an upper bound only with this margin.
@@ -102,6 +104,7 @@ class Trust:
 
     bitcoin: BitcoinTrust = BitcoinTrust()
     evm: EvmTrust = EvmTrust()
+    drand: tuple[DrandChain, ...] = ()
     authorities: tuple[Authority, ...] = ()
     logs: tuple[LogKey, ...] = ()
     signers: tuple[bytes, ...] = ()

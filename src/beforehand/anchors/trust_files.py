@@ -3,9 +3,9 @@
 A folder holds, each where it is wanted: `bitcoin-headers.json` (height to 80
 bytes in hex), `evm-blocks.json` (chain id to block number to hash), `tsa/NAME/`
 with `roots.pem`, `intermediates.pem`, `signers.pem` and `*.crl`,
-`trusted_root.json` (Sigstore), `signers/*.pem` (the operator's keys in a log),
-`clones.json` (a repository's address to `{"path": ..., "known_tip": ...}`, the
-path below the folder).
+`trusted_root.json` (Sigstore), `drand/*.json` (each a network's `/info`),
+`signers/*.pem` (the operator's keys in a log), `clones.json` (a repository's
+address to `{"path": ..., "known_tip": ...}`, the path below the folder).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from beforehand.anchors.bitcoin import Header
 from beforehand.anchors.certificates import load_certificate, load_certificates, load_crl
+from beforehand.anchors.drand import DrandChain
 from beforehand.anchors.trust import (
     LEAST_DIFFICULTY,
     Authority,
@@ -46,6 +47,8 @@ from beforehand.records.codec import decode_json
 HEADERS_NAME = "bitcoin-headers.json"
 EVM_BLOCKS_NAME = "evm-blocks.json"
 MAX_TRUST_BYTES = 4 << 20
+# A round that is of none of them is tried with each, and a pairing takes its time.
+MAX_NETWORKS = 8
 # A host may come with a port, as a log on this machine signs it.
 _HOST = re.compile(r"https?://([A-Za-z0-9.:-]{1,200})(?:/.*)?", re.ASCII | re.DOTALL)
 _HEIGHT = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
@@ -69,6 +72,7 @@ def read_trust(folder: Path, *, rehearsal: bool = False) -> Trust:
             least_difficulty=0 if rehearsal else LEAST_DIFFICULTY,
         ),
         evm=EvmTrust(read_evm_blocks(_read(evm)) if evm.is_file() else {}, development=rehearsal),
+        drand=read_drand(folder / "drand"),
         authorities=(*(read_authority(path) for path in named), *authorities),
         logs=logs,
         clones=read_clones(_read(clones), folder) if clones.is_file() else {},
@@ -76,6 +80,19 @@ def read_trust(folder: Path, *, rehearsal: bool = False) -> Trust:
             read_public_key(_read(p)) for p in sorted((folder / "signers").glob("*.pem"))
         ),
     )
+
+
+def read_drand(folder: Path) -> tuple[DrandChain, ...]:
+    """The drand networks of a folder, one file each; FormatError names a file that is none."""
+    held = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            held.append(DrandChain.parse(_read(path)))
+        except FormatError as error:
+            raise FormatError(f"{path}: {error}") from None
+    if len(held) > MAX_NETWORKS:
+        raise FormatError(f"{folder} holds more than {MAX_NETWORKS} networks")
+    return tuple(held)
 
 
 def read_headers(data: bytes) -> dict[int, bytes]:

@@ -83,7 +83,7 @@ def _not_before(
     if not isinstance(beacon, dict):
         return None
     try:
-        found = check_beacon(beacon, reader.trust.bitcoin)
+        found = check_beacon(beacon, reader.trust)
     except (FormatError, IntegrityError) as error:
         report.find(10, place, f"its beacon: {error}")
         return None

@@ -105,7 +105,15 @@ class Run(Record):
         "question_lines": Optional(Listed(Integer(1), least=2, most=2)),
         "questions": Optional(Listed(QUESTION_ID, most=5000)),
         "beacon": Optional(
-            Table({"source": Name(60), "number": Integer(1), "value": Text(400)}, open_keys=True)
+            Table(
+                {
+                    "source": Name(60),
+                    "number": Integer(1),
+                    "value": Text(400),
+                    "previous_signature": Optional(Text(400)),
+                },
+                open_keys=True,
+            )
         ),
     }
 
