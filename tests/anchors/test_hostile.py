@@ -14,6 +14,7 @@ from beforehand.anchors.bitcoin import Header
 from beforehand.anchors.bundle import parse_bundle
 from beforehand.anchors.capture import parse_capture
 from beforehand.anchors.certificates import load_certificates, load_crl
+from beforehand.anchors.drand import DrandChain
 from beforehand.anchors.git_history import GitRecord
 from beforehand.anchors.hashed_entry import parse_hashed_entry
 from beforehand.anchors.lone import check_bytes
@@ -26,12 +27,14 @@ from beforehand.anchors.ots_file import (
     proof_bytes,
 )
 from beforehand.anchors.queue import parse_items
+from beforehand.anchors.seal_witness import SealRecord
 from beforehand.anchors.tokens import from_library, parse_token
 from beforehand.anchors.trust import Trust
 from beforehand.anchors.trust_files import read_headers, read_public_key, read_trusted_root
 from beforehand.errors import FormatError
 from tests.anchors.shipped import (
     AS_OF,
+    DATA,
     OTS,
     RFC3161,
     SIGSTORE,
@@ -54,9 +57,13 @@ PARSERS: dict[str, Callable[[bytes], object]] = {
     "git": GitRecord.parse,
     "capture": parse_capture,
     "queue": parse_items,
+    "drand": DrandChain.parse,
+    "cosigned seal": SealRecord.parse,
 }
 
 SEEDS = [
+    *(path.read_bytes() for path in sorted((DATA / "drand").glob("*.json"))),
+    b'{"cosigned": {}, "index": 0, "kind": "cosigned-seal", "path": ["AAAA"]}',
     *(path.read_bytes() for path in sorted(OTS.glob("*.ots"))),
     *(path.read_bytes() for path in sorted(RFC3161.rglob("*.tsr"))),
     (SIGSTORE / "managed-key-happy-path/bundle.sigstore.json").read_bytes(),

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from beforehand.anchors.transport import exchange
 from beforehand.anchors.trust_files import write_authority
+from beforehand.cli.blocks import blocks
 from beforehand.cli.sealing import reveal_seal, seal
 from beforehand.clock import SystemClock
 from beforehand.testing.local_calendar import LocalCalendar
@@ -21,6 +22,7 @@ from beforehand.testing.served import Served
 app = typer.Typer()
 app.command()(seal)
 app.command("reveal")(reveal_seal)
+app.command()(blocks)
 AWAY = "http://127.0.0.1:9"  # the discard port: nobody listens
 
 
@@ -170,7 +172,9 @@ def test_what_is_long_or_no_text_goes_to_a_file(note: Path) -> None:
     [
         (("none.txt", "--no-stamp"), "is not a file"),
         (("note.txt.seal",), "--upgrade"),
-        (("note.txt", "--stamp", "witness"), "choose from"),
+        (("note.txt", "--stamp", "archive"), "choose from"),
+        (("note.txt", "--stamp", "witness"), "name a folder with a settings.toml by --settings"),
+        (("note.txt", "--stamp", "rekor", "--settings", "none"), "no folder with a settings.toml"),
         (("note.txt", "--stamp", ""), "choose from"),
         (("note.txt", "--calendar", "file:///etc/passwd"), "not an http"),
         (("note.txt", "--authority", "x"), "not an http"),

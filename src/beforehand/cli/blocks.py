@@ -24,6 +24,7 @@ from beforehand.anchors.trust_files import (
 from beforehand.book.store import write_synced
 from beforehand.cli.screen import errors_named, out
 from beforehand.errors import FormatError
+from beforehand.stages.lone_seal import SEAL_SUFFIX, read_seal
 
 EPILOG = (
     "Example: beforehand blocks league/public --trust my-trust --bitcoin-node "
@@ -36,7 +37,10 @@ _ENDS = (".ots", ".json")
 
 def blocks(
     evidence: Annotated[
-        list[Path], typer.Argument(help="Evidence (.ots, an EVM record), or folders that hold it.")
+        list[Path],
+        typer.Argument(
+            help="Evidence (.ots, an EVM record, a FILE.seal), or folders that hold it."
+        ),
     ],
     trust: Annotated[Path, typer.Option(help="Your folder of trust, where the blocks are kept.")],
     bitcoin_node: Annotated[
@@ -71,12 +75,7 @@ def _needed(evidence: Sequence[Path]) -> tuple[set[int], set[tuple[int, int]]]:
     """The Bitcoin heights, and the EVM chains and numbers, that the evidence names."""
     heights: set[int] = set()
     numbers: set[tuple[int, int]] = set()
-    for path, named in _files(evidence):
-        if path.stat().st_size > MAX_EVIDENCE_BYTES:
-            if named:
-                raise FormatError(f"{path} is over {MAX_EVIDENCE_BYTES} bytes")
-            continue
-        data = path.read_bytes()
+    for path, named, data in _pieces(evidence):
         try:
             if data.startswith(MAGIC):
                 heights.update(needed_heights(data))
@@ -86,6 +85,18 @@ def _needed(evidence: Sequence[Path]) -> tuple[set[int], set[tuple[int, int]]]:
             if named:  # a folder holds much that is no evidence of a block
                 raise FormatError(f"{path}: {error}") from None
     return heights, numbers
+
+
+def _pieces(evidence: Sequence[Path]) -> Iterator[tuple[Path, bool, bytes]]:
+    """Each piece of evidence: the file, whether it was named itself, and the bytes."""
+    for path, named in _files(evidence):
+        if path.suffix == SEAL_SUFFIX:
+            for stamp in read_seal(path).stamps:
+                yield path, False, stamp.data  # a seal holds evidence of other kinds too
+        elif path.stat().st_size <= MAX_EVIDENCE_BYTES:
+            yield path, named, path.read_bytes()
+        elif named:
+            raise FormatError(f"{path} is over {MAX_EVIDENCE_BYTES} bytes")
 
 
 def _files(evidence: Sequence[Path]) -> Iterator[tuple[Path, bool]]:

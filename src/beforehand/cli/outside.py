@@ -93,17 +93,16 @@ def _anchors_named(
         case "rfc3161":
             return _authorities(declared, settings)
         case "rekor":
-            return [_rekor(settings, league.book / REKOR_KEY)]
+            return [rekor_of(settings, league.book / REKOR_KEY)]
         case "git":
-            work = league.path / "state" / "git"
-            return [GitRepository(_needed(settings, "git"), work, clock)]
+            return [git_of(settings, league.path / "state" / "git", clock)]
         case "archive":
-            site, endpoint = _needed(settings, "archive_of"), settings.get("archive", ARCHIVE_URL)
+            site, endpoint = needed(settings, "archive_of"), settings.get("archive", ARCHIVE_URL)
             return [WebArchive(site=site, endpoint=endpoint)]
         case "witness":
             return [_witnesses(settings, league.path, pen, clock)]
         case "evm":
-            return [_evm(settings)]
+            return [evm_of(settings)]
     raise RuleError("this version knows no such anchor")
 
 
@@ -113,25 +112,31 @@ def lacking(key: str) -> str:
     return f"{SETTINGS_NAME} lacks anchors.{key}: give {what}"
 
 
-def _needed(settings: Mapping[str, Any], key: str) -> Any:
+def needed(settings: Mapping[str, Any], key: str) -> Any:
+    """A setting of the anchors; RuleError where it is not there."""
     if key not in settings:
         raise RuleError(lacking(key))
     return settings[key]
 
 
-def _rekor(settings: Mapping[str, Any], own: Path) -> Anchor:
-    """The log of the settings, its key pinned where they name it."""
+def rekor_of(settings: Mapping[str, Any], own: Path) -> Anchor:
+    """The log of the settings, its key pinned where they name it; `own` is our key's file."""
     version = settings.get("rekor_version", 1)
     # Sigstore's logs of version 2 are shards that come and go: none is the default.
-    url = settings.get("rekor", REKOR_URL) if version == 1 else _needed(settings, "rekor")
+    url = settings.get("rekor", REKOR_URL) if version == 1 else needed(settings, "rekor")
     named = settings.get("rekor_key")
     log = None if named is None else pinned_log(url, named)
     return Rekor(url, rekor_key(own), version=version, log=log)
 
 
-def _evm(settings: Mapping[str, Any]) -> Anchor:
+def git_of(settings: Mapping[str, Any], work: Path, clock: Clock) -> Anchor:
+    """The repository of the settings; `work` is a folder of ours for a clone."""
+    return GitRepository(needed(settings, "git"), work, clock)
+
+
+def evm_of(settings: Mapping[str, Any]) -> Anchor:
     """The chain of the settings, and the account of the environment that pays."""
-    node, chain = EvmNode(_needed(settings, "evm")), _needed(settings, "evm_chain")
+    node, chain = EvmNode(needed(settings, "evm")), needed(settings, "evm_chain")
     if not os.environ.get(EVM_KEY_ENV):
         raise RuleError(f"{EVM_KEY_ENV} is not set: the key of the account that pays the fees")
     return EvmChain(
@@ -153,7 +158,7 @@ def _authorities(declared: Mapping[str, Any], settings: Mapping[str, Any]) -> li
 
 
 def _witnesses(settings: Mapping[str, Any], folder: Path, pen: Pen, clock: Clock) -> Witnesses:
-    given = _needed(settings, "witnesses")
+    given = needed(settings, "witnesses")
     held = [Witness(each["url"], WitnessKey.parse(each["key"])) for each in given]
     return Witnesses(
         held,

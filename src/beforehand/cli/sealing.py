@@ -8,12 +8,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
 
-from beforehand.anchors.opentimestamps import OpenTimestamps
-from beforehand.anchors.rfc3161 import TimeStampAuthority
 from beforehand.book.seal_file import (
     COMPLETE_STAMP,
     MAX_OPENING_BYTES,
@@ -25,6 +22,7 @@ from beforehand.book.seal_file import (
 )
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.screen import errors_named
+from beforehand.cli.seal_anchors import ANCHORS, UNASKED, SealSettings, seal_anchors
 from beforehand.clock import SystemClock
 from beforehand.errors import FormatError, RuleError
 from beforehand.stages.lone_seal import (
@@ -52,12 +50,8 @@ REVEAL_EPILOG = (
     "sealed, 1 it is not or its evidence is false, 2 could not check."
 )
 
-# Free authorities that anyone may ask (seed "Sealed Before the Open", 3.2).
-PUBLIC_AUTHORITIES = ("https://freetsa.org/tsr", "http://timestamp.digicert.com")
-ANCHORS = ("opentimestamps", "rfc3161")
 SHOWN_CHARS, SHOWN_LINES = 20_000, 200
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", re.ASCII)
-_URL = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(/\S*)?", re.ASCII)
 
 
 def seal(
@@ -68,8 +62,12 @@ def seal(
         bool, typer.Option("--upgrade", help="Ask again for what a FILE.seal still lacks.")
     ] = False,
     stamp: Annotated[
-        str, typer.Option(help="Anchors to ask, by comma: opentimestamps, rfc3161.")
-    ] = ",".join(ANCHORS),
+        str, typer.Option(help=f"Anchors to ask, by comma: {', '.join(ANCHORS)}.")
+    ] = ",".join(UNASKED),
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="A folder whose settings.toml names the anchors' addresses."),
+    ] = None,
     no_stamp: Annotated[bool, typer.Option("--no-stamp", help="Open no connection.")] = False,
     calendar: Annotated[
         list[str] | None, typer.Option(help="An OpenTimestamps calendar, instead of the public.")
@@ -86,7 +84,10 @@ def seal(
     """Commit to a text now, show it later: writes FILE.seal (public) and FILE.opening (secret)."""
     clock = SystemClock()
     with errors_named(as_json=as_json):
-        anchors = [] if no_stamp else _anchors(stamp, calendar or (), authority or ())
+        anchors: list[Asked] = []
+        if not no_stamp:
+            held = SealSettings.read(settings)
+            anchors = seal_anchors(stamp, held, clock, calendar or (), authority or ())
         if upgrade:
             target = Path(file)
             if not target.is_file():
@@ -115,7 +116,7 @@ def reveal_seal(
     ] = None,
     trust: Annotated[
         Path | None,
-        typer.Option(help="A folder of what you trust: block headers, authorities' roots."),
+        typer.Option(help="A folder of what you trust: blocks, authorities, logs, witnesses."),
     ] = None,
     rehearsal: Annotated[
         bool, typer.Option("--rehearsal", help="Take a test network's blocks; proves nothing.")
@@ -131,8 +132,9 @@ def reveal_seal(
         held = _seal_in(file)
         place = opening or opening_path(file)
         data = read_limited(place, MAX_OPENING_BYTES) if place.is_file() else None
-        known = ReaderTrust.read(trust, rehearsal=rehearsal).trust
-        found = reveal(held, data, known, as_of or SystemClock().now())
+        known = ReaderTrust.read(trust, rehearsal=rehearsal)
+        now = as_of or SystemClock().now()
+        found = reveal(held, data, known.trust, now, known.witnesses, known.quorum)
         if out_file is not None and found.body is not None:
             write_new(out_file, found.body.content, 0o644)
     code = found.exit_code
@@ -182,34 +184,6 @@ def _to_seal(file: str, name: str) -> tuple[bytes, Path]:
     if not path.is_file():
         raise FormatError(f"{path} is not a file; give one, or - for standard input")
     return read_limited(path, MAX_SEALED_BYTES), path
-
-
-def _anchors(words: str, calendars: Iterable[str], authorities: Iterable[str]) -> list[Asked]:
-    """The anchors that are named; each authority is an anchor of its own."""
-    wanted = [word.strip() for word in words.split(",") if word.strip()]
-    unknown = [word for word in wanted if word not in ANCHORS]
-    if unknown or not wanted:
-        raise FormatError(f"--stamp {words!r:.80}: choose from {', '.join(ANCHORS)}, or --no-stamp")
-    own = tuple(_url(url) for url in calendars)
-    made: list[Asked] = []
-    if "opentimestamps" in wanted:
-        made.append(OpenTimestamps(calendars=own, trusted=own) if own else OpenTimestamps())
-    if "rfc3161" in wanted:
-        urls = [_url(url) for url in authorities] or list(PUBLIC_AUTHORITIES)
-        made += [TimeStampAuthority(f"rfc3161:{_host(url)}", url) for url in urls]
-    if len({anchor.name for anchor in made}) != len(made):
-        raise FormatError("two authorities of one host: ask them one after another with --upgrade")
-    return made
-
-
-def _url(text: str) -> str:
-    if not _URL.fullmatch(text):
-        raise FormatError(f"{text!r:.200} is not an http or https address")
-    return text
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).netloc.lower().replace("[", "").replace("]", "")
 
 
 # ---- what is printed

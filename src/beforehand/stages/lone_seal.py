@@ -29,8 +29,10 @@ from beforehand.anchors.anchor import (
 from beforehand.anchors.lone import check_bytes
 from beforehand.anchors.ots_check import check_ots
 from beforehand.anchors.ots_file import MAGIC
+from beforehand.anchors.seal_witness import check_cosigned_seal, is_cosigned_seal
 from beforehand.anchors.trust import Trust
 from beforehand.book.bodies import SALT_BYTES, SealedBody
+from beforehand.book.cosignature import WitnessKey
 from beforehand.book.seal_file import (
     MAX_OPENING_BYTES,
     MAX_SEAL_BYTES,
@@ -213,9 +215,20 @@ class Revealed:
         return EXIT_CODES[REFUSED if false else self.result]
 
 
-def reveal(seal: SealFile, opening: bytes | None, trust: Trust, as_of: str) -> Revealed:
-    """Check an opening against its seal, and the seal's evidence as far as `trust` goes."""
-    verdicts = tuple((stamp.anchor, _verdict(seal, stamp, trust, as_of)) for stamp in seal.stamps)
+def reveal(
+    seal: SealFile,
+    opening: bytes | None,
+    trust: Trust,
+    as_of: str,
+    witnesses: Sequence[WitnessKey] = (),
+    quorum: int = 1,
+) -> Revealed:
+    """Check an opening against its seal, and the seal's evidence as far as the reader's trust goes.
+
+    `quorum` of the reader's `witnesses` make a time.
+    """
+    known = _Known(trust, as_of, tuple(witnesses), quorum)
+    verdicts = tuple((stamp.anchor, _verdict(seal, stamp, known)) for stamp in seal.stamps)
     if opening is None:
         return Revealed(seal, UNCHECKED, None, "the opening is not there", verdicts)
     try:
@@ -227,10 +240,20 @@ def reveal(seal: SealFile, opening: bytes | None, trust: Trust, as_of: str) -> R
         return Revealed(seal, REFUSED, None, f"what was sealed is no opening: {error}", verdicts)
 
 
-def _verdict(seal: SealFile, stamp: Stamp, trust: Trust, as_of: str) -> Verdict:
+@dataclass(frozen=True)
+class _Known:
+    """What one reader judges evidence by."""
+
+    trust: Trust
+    as_of: str
+    witnesses: tuple[WitnessKey, ...]
+    quorum: int
+
+
+def _verdict(seal: SealFile, stamp: Stamp, known: _Known) -> Verdict:
     if stamp.state == QUEUED:
         return unchecked(f"queued: it has not answered ({stamp.reason}), and no time is proved")
-    verdict = _check(stamp, Subject.of_bytes(seal.statement()), trust, as_of)
+    verdict = _check(stamp, Subject.of_bytes(seal.statement()), known)
     if verdict.result != CHECKS:
         return verdict
     if stamp.state == PENDING:
@@ -241,7 +264,10 @@ def _verdict(seal: SealFile, stamp: Stamp, trust: Trust, as_of: str) -> Verdict:
     return verdict
 
 
-def _check(stamp: Stamp, subject: Subject, trust: Trust, as_of: str) -> Verdict:
+def _check(stamp: Stamp, subject: Subject, known: _Known) -> Verdict:
+    trust, as_of = known.trust, known.as_of
+    if is_cosigned_seal(stamp.data):
+        return check_cosigned_seal(stamp.data, subject, known.witnesses, known.quorum, as_of)
     if not stamp.data.startswith(MAGIC):
         return check_bytes(stamp.data, subject, trust, as_of)
     try:  # a promise that is said to be complete is false, and not merely unchecked
