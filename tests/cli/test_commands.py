@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -175,7 +177,12 @@ def test_a_proof_with_one_changed_byte_is_a_finding_that_names_the_file(
     run = beforehand("verify", file)
     assert run.returncode == 1, run.stderr
     assert f"one.proof: the enclosed body {whole['bodies'][0]['role']!r}: hashes to" in run.stdout
+    checker = [sys.executable, "-I", demo.public / "api/v1/verify.py", file]
+    alone = subprocess.run(checker, capture_output=True, text=True, check=False)
+    assert alone.returncode == 1, alone.stderr
+    assert "hashes to" in alone.stdout, "the one-file checker says the same"
     file.write_text("{}")
+    assert subprocess.run(checker, capture_output=True, check=False).returncode == 2
     run = beforehand("verify", file)
     assert run.returncode == 2
     assert f"{file}: it is no proof file" in run.stderr

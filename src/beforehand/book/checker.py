@@ -14,7 +14,8 @@ from beforehand.book.folder import DirectoryFolder
 from beforehand.book.fraud import MAX_FRAUD_BYTES, check_fraud
 from beforehand.book.options import REQUIREMENTS, Options
 from beforehand.book.parallel import in_processes
-from beforehand.book.proof_file import MAX_PROOF_BYTES, ProofFile, check_proof
+from beforehand.book.proof_file import check_proof
+from beforehand.book.proof_parts import read_proof
 from beforehand.book.report import Report
 from beforehand.book.verify import report_lines, verify_book, verify_folder
 from beforehand.clock import SystemClock
@@ -101,9 +102,8 @@ def verify_path(path: Path, options: Options, processes: int = 1) -> Report:
         with path.open("rb") as stream:
             return check_fraud(stream.read(MAX_FRAUD_BYTES + 1), options, path.name)
     if path.is_file() and path.suffix == PROOF_SUFFIX:
-        with path.open("rb") as stream:
-            proof = ProofFile.parse(stream.read(MAX_PROOF_BYTES + 1))
-        return check_proof(proof, options, path.name)
+        proof = read_proof(path, options.as_of)
+        return proof if isinstance(proof, Report) else check_proof(proof, options, path.name)
     if path.is_file():
         return verify_book(DirectoryFolder(path.parent), path.name, options, walk)
     raise FormatError(f"{path} is neither a folder nor a file")

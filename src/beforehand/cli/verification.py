@@ -16,6 +16,7 @@ from beforehand.book.checker import PROOF_SUFFIX, read_since, verify_path
 from beforehand.book.folder import DirectoryFolder, printable
 from beforehand.book.manifest import CHECKER_PATH
 from beforehand.book.options import Options
+from beforehand.book.proof_parts import read_proof
 from beforehand.book.report import Report
 from beforehand.book.verify import report_lines
 from beforehand.cli.evidence import (
@@ -25,7 +26,6 @@ from beforehand.cli.evidence import (
 )
 from beforehand.cli.fetch import fetch_public, is_url
 from beforehand.cli.lone_evidence import lone_evidence
-from beforehand.cli.proof_parts import damaged
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.requirements import Requirements
 from beforehand.cli.screen import err, errors_named, out, progress_bars
@@ -141,11 +141,11 @@ def verify_published(
         what, command = ELSEWHERE[path.suffix]
         instead = command.format(path=path, stem=path.with_suffix(""))
         raise RuleError(f"{path} is {what}: check it with {instead}")
-    unlike = damaged(path, options.as_of) if lone and path.suffix == PROOF_SUFFIX else None
-    if unlike is not None:
-        return unlike
+    proof = read_proof(path, options.as_of) if lone and path.suffix == PROOF_SUFFIX else None
+    if isinstance(proof, Report):
+        return proof
     report = verify_path(path, steps, processes)
-    if lone and path.suffix == PROOF_SUFFIX:
+    if proof is not None:
         add_proof_evidence(report, path, reader or ReaderTrust(), options.as_of)
     if not path.is_dir():
         return report
