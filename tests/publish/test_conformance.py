@@ -442,6 +442,25 @@ def test_the_page_on_adopting_gives_the_table_that_it_prints(tmp_path: Path) -> 
     assert of(report) == told
 
 
+def test_the_map_of_the_page_on_adopting_gives_the_same_and_shows_its_claim(tmp_path: Path) -> None:
+    report = adopted(tmp_path)
+    text = (Path(__file__).parents[2] / "docs/standard.md").read_text(encoding="utf-8")
+    (mapped,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "standard.json").write_text(mapped)
+    again = conform_path(tmp_path, NOW)
+    told = {number: status for number, status in of(report).items() if number != 2}
+    assert {number: status for number, status in of(again).items() if number != 2} == told
+    assert of(again)[2] == UNVERIFIABLE, "the question's text is not mapped"
+    assert again["standard"]["claims"][0]["said"] == "not shown by the files"
+    asked = next((tmp_path / "asks").iterdir()).name
+    (tmp_path / "standard.json").write_text(
+        mapped.replace('"stamps"', f'"texts": ["asks/{asked}"],\n"stamps"')
+    )
+    again = conform_path(tmp_path, NOW)
+    assert of(again) == of(report)
+    assert again["standard"]["claims"][0]["said"] == "shown"
+
+
 def test_the_adopted_record_is_checked_against_its_table(tmp_path: Path) -> None:
     adopted(tmp_path)
     table = tmp_path / "weather-forecasts.csv"

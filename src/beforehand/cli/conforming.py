@@ -15,7 +15,8 @@ from beforehand.anchors.lone import check_bytes
 from beforehand.anchors.witness import CosignedRecord, check_cosigned
 from beforehand.book.checkpoint import VerifierKey
 from beforehand.book.cosignature import note_parts
-from beforehand.cli.fetch import fetch_public, is_url
+from beforehand.cli.fetch import is_url
+from beforehand.cli.fetch_foreign import fetch_league
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.screen import errors_named, out, progress_bars
 from beforehand.clock import SystemClock
@@ -45,7 +46,7 @@ EPILOG = (
 def conform(
     path: Annotated[
         str,
-        typer.Argument(help="A published folder or its URL, a book (.jsonl), or a table (.csv)."),
+        typer.Argument(help="A published folder, a book (.jsonl), a table (.csv), or its URL."),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     as_junit: Annotated[bool, typer.Option("--junit", help="Print it as JUnit XML.")] = False,
@@ -76,7 +77,7 @@ def conform(
         report = _judged(
             path,
             now,
-            Profile.read(profile) if profile is not None else Profile(),
+            Profile.read(profile) if profile is not None else None,
             league,
             None if trust is None else judge_with(ReaderTrust.read(trust), now),
         )
@@ -125,15 +126,15 @@ def _cosigned(data: bytes, subject: Subject, reader: ReaderTrust, as_of: str) ->
 
 
 def _judged(
-    path: str, as_of: str, profile: Profile, league: str | None, judge: Judge | None
+    path: str, as_of: str, profile: Profile | None, league: str | None, judge: Judge | None
 ) -> dict[str, Any]:
     """The report on a path, or on what lies at a URL."""
     if not is_url(path):
         return conform_path(Path(path), as_of, profile=profile, league=league, judge=judge)
     with tempfile.TemporaryDirectory(prefix="beforehand-") as folder:
         with progress_bars() as progress:
-            fetch_public(path, Path(folder), progress)
-        report = conform_path(Path(folder), as_of, profile=profile, league=league, judge=judge)
+            fetched = fetch_league(path, Path(folder), progress)
+        report = conform_path(fetched, as_of, profile=profile, league=league, judge=judge)
     report["not_excluded"].append(
         "files beside the listed ones: a web host shows only what is asked for"
     )

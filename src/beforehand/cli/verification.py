@@ -24,7 +24,8 @@ from beforehand.cli.evidence import (
     add_proof_evidence,
     level_lines,
 )
-from beforehand.cli.fetch import fetch_public, is_url
+from beforehand.cli.fetch import is_url
+from beforehand.cli.fetch_foreign import fetch_league
 from beforehand.cli.lone_evidence import lone_evidence
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.requirements import Requirements
@@ -103,8 +104,8 @@ def verify(
         if is_url(path):
             with tempfile.TemporaryDirectory(prefix="beforehand-") as folder:
                 with progress_bars() as progress:
-                    fetch_public(path, Path(folder), progress)
-                report = verify_published(Path(folder), options, processes, reader)
+                    fetched = fetch_league(path, Path(folder), progress)
+                report = verify_published(fetched, options, processes, reader)
             report.not_checked.append(
                 "files beside the listed ones: a web host shows only what is asked for"
             )

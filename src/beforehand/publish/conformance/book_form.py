@@ -24,11 +24,13 @@ from beforehand.publish.conformance.said import (
     Outcome,
     Row,
     Run,
+    Stamp,
     before,
     text,
     texts,
 )
 from beforehand.publish.conformance.scores import decimal_of
+from beforehand.publish.conformance.standard_file import STANDARD_NAME, StandardFile
 from beforehand.publish.conformance.tables import read_json, read_rows
 from beforehand.publish.conformance.walk_lines import Walked, read_stamps, walk_lines
 from beforehand.records.codec import digest, is_digest
@@ -36,16 +38,30 @@ from beforehand.records.codec import digest, is_digest
 MAX_ASK_BYTES = 4 << 20
 
 
-def read_book(folder: Folder, book: str, profile: Profile, as_of: str, *, lone: bool) -> Exhibit:
-    """The exhibit of a book; `lone` where nothing beside it is to be read."""
+def read_book(
+    folder: Folder,
+    book: str,
+    profile: Profile,
+    as_of: str,
+    *,
+    lone: bool,
+    standard: StandardFile | None = None,
+) -> Exhibit:
+    """The exhibit of a book; `lone` where nothing beside it is to be read.
+
+    `standard` says which file plays which role; without it their names do.
+    """
     exhibit = Exhibit(
         form="book", title=profile.title or book, folder=folder, base="", profile=profile,
         as_of=as_of, book=book,
     )  # fmt: skip
     names = [book] if lone else folder.names()
+    if standard is not None:
+        names = take_mapped(exhibit, standard)
     exhibit.simulated = profile.simulated
-    stamps = read_stamps(folder, names)
-    exhibit.stamps = [held for held in stamps if held.path.endswith("book.jsonl")]
+    mapped = () if standard is None else standard.files.get("stamps", ())
+    stamps = read_stamps(folder, names, mapped)
+    exhibit.stamps = [held for held in stamps if is_list_of(held.path, book)]
     asks = {name[-67:-3]: name for name in names if name[-72:-67] == "asks/"}
     exhibit.read_body = lambda sha256: _ask_text(folder, asks, sha256)
     walked = Walked()
@@ -58,10 +74,34 @@ def read_book(folder: Folder, book: str, profile: Profile, as_of: str, *, lone: 
     exhibit.lines = walked.lines
     take_walked(exhibit, book, walked)
     take_evidence(exhibit, folder)
-    _read_asks(exhibit, folder, names, stamps)
-    _read_rows(exhibit, folder, names)
+    role = standard.one if standard is not None else lambda role: None
+    asked = role("asks") or next((n for n in names if n.rpartition("/")[2] == "asks.jsonl"), None)
+    if asked is not None:
+        _read_asks(exhibit, folder, asked, stamps)
+    table = role("forecasts") or next((n for n in names if n.endswith("forecasts.csv")), None)
+    if table is not None:
+        _read_rows(exhibit, folder, table)
     _read_board(exhibit, folder, names)
     return exhibit
+
+
+def take_mapped(exhibit: Exhibit, standard: StandardFile) -> list[str]:
+    """The files that are mapped and there; one that is not there is a fault of the files."""
+    names = standard.names()
+    exhibit.files += [
+        (name, f"{STANDARD_NAME} maps it, and it is missing")
+        for name in names
+        if not exhibit.folder.has(name)
+    ]
+    return [name for name in names if exhibit.folder.has(name)]
+
+
+def is_list_of(path: str, name: str) -> bool:
+    """Whether a path in a stamped list is that of a file; the seed's own paths are internal."""
+    last = name.rpartition("/")[2]
+    kind = "asks.jsonl" if last.endswith("asks.jsonl") else "book.jsonl"
+    listed = path.rpartition("/")[2]
+    return listed == last or (last.endswith(kind) and listed.endswith(kind))
 
 
 def _ask_text(folder: Folder, asks: dict[str, str], sha256: str) -> bytes | None:
@@ -131,13 +171,10 @@ def _answer(n: int, at: str, value: dict[str, Any]) -> Answer:
     )  # fmt: skip
 
 
-def _read_asks(exhibit: Exhibit, folder: Folder, names: list[str], stamps: list[Any]) -> None:
+def _read_asks(exhibit: Exhibit, folder: Folder, name: str, stamps: list[Stamp]) -> None:
     """The chain of outgoing questions, walked as the book is."""
-    name = next((n for n in names if n.rpartition("/")[2] == "asks.jsonl"), None)
-    if name is None:
-        return
     walked = Walked()
-    own = [held for held in stamps if held.path.endswith("asks.jsonl")]
+    own = [held for held in stamps if is_list_of(held.path, name)]
     for n, value in walk_lines(folder, name, {held.lines for held in own}, walked):
         sent = text(value, "ask_sha256") or text(value, "sha256")
         if text(value, "seat"):
@@ -150,11 +187,8 @@ def _read_asks(exhibit: Exhibit, folder: Folder, names: list[str], stamps: list[
     exhibit.stamps = book_stamps
 
 
-def _read_rows(exhibit: Exhibit, folder: Folder, names: list[str]) -> None:
+def _read_rows(exhibit: Exhibit, folder: Folder, name: str) -> None:
     """The published rows, each cell of the book under the event that its row gives it."""
-    name = next((n for n in names if n.endswith("forecasts.csv")), None)
-    if name is None:
-        return
     try:
         rows = read_rows(folder, name, exhibit.profile)
     except FormatError as error:

@@ -6,10 +6,11 @@ Standard library only: the same modules are published as `conform.pyz`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from beforehand.book.folder import DirectoryFolder, Folder
+from beforehand.book.folder import DirectoryFolder, Folder, read_file
 from beforehand.book.manifest import MANIFEST_PATH
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
@@ -32,13 +33,18 @@ from beforehand.publish.conformance.outside import (
     weigh,
 )
 from beforehand.publish.conformance.pooling import check_common_events
-from beforehand.publish.conformance.profile import Profile
+from beforehand.publish.conformance.profile import MAX_PROFILE_BYTES, Profile
 from beforehand.publish.conformance.ranking import check_ranking
 from beforehand.publish.conformance.readers import check_readers
 from beforehand.publish.conformance.record import check_record
 from beforehand.publish.conformance.result import FAIL, MUST, SHOULD, STATUSES, Check
 from beforehand.publish.conformance.runs import check_counted, check_runs
 from beforehand.publish.conformance.scores import check_missing, check_scores
+from beforehand.publish.conformance.standard_file import (
+    STANDARD_NAME,
+    StandardFile,
+    compare_claims,
+)
 from beforehand.publish.conformance.table_form import read_csv
 
 REPORT_FORMAT = "beforehand-conformance/1"
@@ -61,7 +67,7 @@ def conform_path(
     held = profile or Profile()
     if path.is_dir():
         return conform_folder(
-            DirectoryFolder(path), as_of, profile=held, league=league, judge=judge
+            DirectoryFolder(path), as_of, profile=profile, league=league, judge=judge
         )
     if not path.is_file():
         raise FormatError(f"{path} is neither a folder nor a file")
@@ -82,23 +88,64 @@ def conform_folder(
     judge: Judge | None = None,
 ) -> dict[str, Any]:
     """The report on a folder, whichever form its files have."""
+    standard = StandardFile.read(folder)
+    exhibit = _exhibit(folder, as_of, profile, league, standard)
+    report = report_on(exhibit, judge)
+    if standard is not None:
+        claimed = compare_claims(standard, report["requirements"], folder)
+        report["standard"] = {
+            "origin": standard.origin,
+            "keys": list(standard.keys),
+            "claims": claimed,
+            "shown": sum(each["shown"] for each in claimed),
+        }
+    return report
+
+
+def _exhibit(
+    folder: Folder,
+    as_of: str,
+    profile: Profile | None,
+    league: str | None,
+    standard: StandardFile | None,
+) -> Exhibit:
+    """What a folder publishes, by the form that its files have."""
     held = profile or Profile()
     names = folder.names()
     ours = folder.has(MANIFEST_PATH) or any(
         name.startswith("api/v1/") and name.endswith("/book.jsonl") for name in names
     )
     if ours:
-        return report_on(read_folder(folder, held, as_of, league), judge)
+        return read_folder(folder, held, as_of, league)
+    if standard is not None:
+        return _mapped(folder, as_of, profile, standard)
     books = [name for name in names if name.endswith("book.jsonl")]
     if len(books) == 1:
-        return report_on(read_book(folder, books[0], held, as_of, lone=False), judge)
+        return read_book(folder, books[0], held, as_of, lone=False)
     tables = [name for name in names if name.lower().endswith(".csv")]
     if not books and len(tables) == 1:
-        return report_on(read_csv(folder, tables[0], held, as_of), judge)
+        return read_csv(folder, tables[0], held, as_of)
     raise FormatError(
-        f"the folder holds no {MANIFEST_PATH}, and {len(books)} books and {len(tables)} tables: "
-        "give the folder that holds api/, or one file"
+        f"the folder holds no {MANIFEST_PATH}, no {STANDARD_NAME}, and {len(books)} books and "
+        f"{len(tables)} tables: give the folder that holds api/, or one file"
     )
+
+
+def _mapped(folder: Folder, as_of: str, profile: Profile | None, standard: StandardFile) -> Exhibit:
+    """A league that maps its files; the reader's own profile goes before the league's."""
+    named = standard.one("profile")
+    if profile is None and named is not None and folder.has(named):
+        profile = Profile.parse(read_file(folder, named, MAX_PROFILE_BYTES), named)
+    held = profile or Profile()
+    if standard.title and not held.title:
+        held = replace(held, title=standard.title)
+    book, table = standard.one("book"), standard.one("forecasts")
+    for name in (book, table if book is None else None):
+        if name is not None and not folder.has(name):
+            raise FormatError(f"{STANDARD_NAME} maps {name}, which is missing")
+    if book is not None:
+        return read_book(folder, book, held, as_of, lone=False, standard=standard)
+    return read_csv(folder, str(table), held, as_of)
 
 
 def report_on(exhibit: Exhibit, judge: Judge | None = None) -> dict[str, Any]:

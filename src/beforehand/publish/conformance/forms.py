@@ -14,6 +14,7 @@ from beforehand.publish.conformance.result import (
     UNVERIFIABLE,
     counted,
 )
+from beforehand.publish.conformance.standard_file import claim_lines
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
@@ -127,6 +128,7 @@ def text_lines(report: dict[str, Any]) -> list[str]:
     for rung in claims["rungs"]:
         mark = "reached" if rung["reached"] else f"not reached: {rung['why']}"
         out.append(f"   {rung['rung']} {rung['title']}: {mark}")
+    out += claim_lines(report)
     out += [f"not excluded: {what}" for what in report["not_excluded"]]
     told = ", ".join(f"{count} {status}" for status, count in report["counts"].items())
     for item in report["requirements"]:

@@ -7,6 +7,8 @@ from hashlib import sha256
 from html import escape
 from typing import Any
 
+from beforehand.publish.conformance.standard_file import claim_lines
+
 STYLE = """\
 :root{color-scheme:light dark}
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -34,6 +36,7 @@ def page(report: dict[str, Any]) -> str:
         "<ol>",
         *(_el("li", _rung(rung)) for rung in claims["rungs"]),
         "</ol>",
+        *_claimed(report),
         _el("h2", "Not excluded"),
         _list(report["not_excluded"]),
     ]  # fmt: skip
@@ -47,6 +50,12 @@ def page(report: dict[str, Any]) -> str:
         + "\n".join(body)
         + "\n</body></html>\n"
     )
+
+
+def _claimed(report: dict[str, Any]) -> list[str]:
+    """What the league claims itself, where it publishes that."""
+    lines = claim_lines(report)
+    return [_el("h2", "What the league claims"), _list(lines)] if lines else []
 
 
 def _el(tag: str, said: str) -> str:

@@ -76,18 +76,22 @@ class Profile:
         if not path.is_file():
             raise FormatError(f"--profile {path} is not a file: give a profile in TOML or JSON")
         with path.open("rb") as stream:
-            data = stream.read(MAX_PROFILE_BYTES + 1)
+            return cls.parse(stream.read(MAX_PROFILE_BYTES + 1), str(path))
+
+    @classmethod
+    def parse(cls, data: bytes, name: str) -> Profile:
+        """The profile in a file's bytes: JSON where its name ends so, else TOML."""
         if len(data) > MAX_PROFILE_BYTES:
-            raise FormatError(f"{path} is over the limit of {MAX_PROFILE_BYTES} bytes")
+            raise FormatError(f"{name} is over the limit of {MAX_PROFILE_BYTES} bytes")
         try:
             said = data.decode("utf-8")
-            value = json.loads(said) if path.suffix == ".json" else tomllib.loads(said)
+            value = json.loads(said) if name.endswith(".json") else tomllib.loads(said)
         except (ValueError, RecursionError) as error:
-            raise FormatError(f"{path}: {error}") from None
+            raise FormatError(f"{name}: {error}") from None
         try:
             return cls.of(value)
         except FormatError as error:
-            raise FormatError(f"{path}: {error}") from None
+            raise FormatError(f"{name}: {error}") from None
 
     @classmethod
     def of(cls, value: Any) -> Profile:

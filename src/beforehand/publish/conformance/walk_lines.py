@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +31,9 @@ _STAMPED = re.compile(
     r"last link (?P<link>[0-9a-f]{64})",
     re.ASCII,
 )
+
+
+_SEED_LIST = re.compile(r"(?:.*/)?[0-9]{6}Z\.txt", re.ASCII | re.DOTALL)
 
 
 @dataclass
@@ -96,10 +99,14 @@ def _object(raw: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def read_stamps(folder: Folder, names: list[str]) -> list[Stamp]:
-    """Every line of every stamped list, in the seed's text form; other lines are ignored."""
+def read_stamps(folder: Folder, names: list[str], mapped: Sequence[str] = ()) -> list[Stamp]:
+    """Every line of every stamped list, in the seed's text form; other lines are ignored.
+
+    A list is known by the folder of proofs that it lies in, by the seed's
+    HHMMSSZ.txt, or by a league that maps it as one (`mapped`).
+    """
     found, beside = [], _beside(names)
-    lists = [n for n in names if n.endswith(".txt") and ("proof" in n or "stamp" in n)]
+    lists = [n for n in names if n.endswith(".txt") and (n in mapped or _is_list_name(n))]
     for name in lists[:MAX_STAMPS]:
         try:
             said = read_file(folder, name, MAX_STAMP_BYTES).decode("utf-8")
@@ -113,6 +120,10 @@ def read_stamps(folder: Folder, names: list[str]) -> list[Stamp]:
             if stamp is not None:
                 found.append(replace(stamp, proofs=proofs, promises=promises))
     return found
+
+
+def _is_list_name(name: str) -> bool:
+    return "proof" in name or "stamp" in name or _SEED_LIST.fullmatch(name) is not None
 
 
 def stamps_of_list(place: Pointer, data: bytes) -> list[Stamp]:
