@@ -40,7 +40,6 @@ from beforehand.publish.levels import (
     Checked,
     Cosigned,
     least_levels,
-    mislabelled,
     run_levels,
 )
 from beforehand.publish.run_facts import BookFacts, read_fields
@@ -105,10 +104,9 @@ def _find_mislabelled(
     report: Report, lines: Sequence[bytes], path: str, declared: Mapping[str, Any]
 ) -> None:
     """Every run whose label is not what the declared rule makes of its slot."""
-    for run in BookFacts(lines).runs.values():
-        said = mislabelled(run, declared)
-        if said:
-            report.find(10, f"{path}/book.jsonl line {run.line}", f"the run is {said}")
+    for run in BookFacts(lines, declared).runs.values():
+        if run.mislabelled:
+            report.find(10, f"{path}/book.jsonl line {run.line}", f"the run is {run.mislabelled}")
 
 
 def declared_content(base: Path, lines: Sequence[bytes]) -> Mapping[str, Any]:

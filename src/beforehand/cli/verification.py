@@ -30,6 +30,7 @@ from beforehand.cli.lone_evidence import lone_evidence
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.requirements import Requirements
 from beforehand.cli.screen import err, errors_named, out, progress_bars
+from beforehand.cli.seed_verification import seed_book_in, verify_seed
 from beforehand.clock import SystemClock
 from beforehand.errors import BeforehandError, IntegrityError, RuleError
 from beforehand.publish.checkers import checker_sha256
@@ -49,6 +50,7 @@ EPILOG = (
 ELSEWHERE = {
     SEAL_SUFFIX: ("the seal of one text and no league", "beforehand reveal {path}"),
     OPENING_SUFFIX: ("what opens a seal and no league", "beforehand reveal {stem}.seal"),
+    ".csv": ("a table, and no chain", "beforehand conform {path}"),
     ".receipt": ("an intake's receipt and no league", "beforehand receipt check {path} PUBLIC"),
 }
 
@@ -142,6 +144,9 @@ def verify_published(
         what, command = ELSEWHERE[path.suffix]
         instead = command.format(path=path, stem=path.with_suffix(""))
         raise RuleError(f"{path} is {what}: check it with {instead}")
+    seed = seed_book_in(path) if path.is_dir() else None
+    if seed is not None:
+        return verify_seed(path, seed, steps, reader or ReaderTrust(), processes)
     proof = read_proof(path, options.as_of) if lone and path.suffix == PROOF_SUFFIX else None
     if isinstance(proof, Report):
         return proof

@@ -9,9 +9,9 @@ from typing import Any
 
 from beforehand.book.bodies import open_sealed
 from beforehand.errors import FormatError
+from beforehand.publish.contracts import ContractRegister
 from beforehand.publish.counted_run import counts_by_rule
 from beforehand.publish.unrevealed import BodyWatch, HasBody, Unrevealed
-from beforehand.publish.contracts import ContractRegister
 from beforehand.records.codec import BOOKKEEPING, decode_json
 from beforehand.records.declaration import Declaration
 from beforehand.records.forecast import Answer, Cell
@@ -88,6 +88,7 @@ class LeagueFold:
             for line in dict.fromkeys(correction.lines):
                 held[line] = (*held.get(line, ()), n)
         return held
+
     contracts: ContractRegister = field(default_factory=ContractRegister)
 
     def roster_of(self, run: str) -> Roster:

@@ -19,8 +19,7 @@ from typing import Any
 from beforehand.anchors.anchor import CHECKS, PUBLIC_RECORD, SIGNED_TIME, Verdict
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
-from beforehand.publish.counted_run import counts_by_rule
-from beforehand.publish.run_facts import BEFORE_ALL, BookFacts, RunFacts
+from beforehand.publish.run_facts import BEFORE_ALL, BookFacts, Facts, RunFacts
 
 PROPERTIES = {
     "P1a": "not made up after the outcome",
@@ -102,30 +101,41 @@ def run_levels(
     how many authorities the declaration asks for; by the rule of `declared`, its
     content, the labels of the runs are judged once more.
     """
-    book, need = BookFacts(lines), max(quorum, NEED_TOKENS)
+    book = BookFacts(lines, declared or {})
+    return levels_of_facts(book, checked, sound=sound, witnessed=witnessed, quorum=quorum)
+
+
+def levels_of_facts(
+    book: Facts,
+    checked: Sequence[Checked],
+    *,
+    sound: bool,
+    witnessed: Sequence[Cosigned] = (),
+    quorum: int = NEED_TOKENS,
+    ruled: Sequence[Checked] | None = None,
+) -> dict[str, dict[str, Level]]:
+    """The same for a book of any form, by its facts.
+
+    `ruled` is the evidence over the chain in which the rule stands, where that
+    is another one than the book.
+    """
+    need = max(quorum, NEED_TOKENS)
+    over = checked if ruled is None else ruled
     return {
-        run.name: _levels_of(
-            run,
-            book,
-            checked,
-            sound=sound,
-            witnessed=witnessed,
-            need=need,
-            mislabelled=mislabelled(run, declared or {}),
-        )
+        run.name: _levels_of(run, book, checked, over, sound=sound, witnessed=witnessed, need=need)
         for run in book.runs.values()
     }
 
 
 def _levels_of(
     run: RunFacts,
-    book: BookFacts,
+    book: Facts,
     checked: Sequence[Checked],
+    ruled: Sequence[Checked],
     *,
     sound: bool,
     witnessed: Sequence[Cosigned],
     need: int,
-    mislabelled: str,
 ) -> dict[str, Level]:
     if book.times != {"live"}:
         told = "simulated" if "simulated" in book.times else "not declared as live"
@@ -144,24 +154,24 @@ def _levels_of(
     return {
         "P1a": _before_outcome(run, book, covering),
         "P1b": _signed_before(run, book, covering, need),
-        "P2": _not_replaced(covering, first),
-        "P3": _by_rule(run, book, checked, mislabelled),
+        "P2": _not_replaced(book, covering, first),
+        "P3": _by_rule(run, book, ruled),
         "exclusivity": _exclusive(book.first_outcome(run), covering, first),
         "completeness": _complete(run),
     }
 
 
-def _before_outcome(run: RunFacts, book: BookFacts, covering: Sequence[Checked]) -> Level:
+def _before_outcome(run: RunFacts, book: Facts, covering: Sequence[Checked]) -> Level:
     outcome = book.first_outcome(run)
     gaps = "books stamped side by side of which one is shown; an outcome known before its instant"
     if not run.last_answer:
         return Level("0", "no valid answer stands in this run", gaps)
     if outcome is None:
-        return Level("1", "chain and signed checkpoints; no question is decided yet", gaps)
+        return Level("1", f"{book.by_itself}; {book.undecided}", gaps)
     before = [each for each in covering if _is_before(each.proved, outcome)]
     if not before:
         gaps = f"a book made up afterwards; {gaps}"
-        return Level("1", "chain and signed checkpoints of the operator", gaps)
+        return Level("1", f"{book.by_itself} of the operator", gaps)
     best = max(before, key=lambda each: (_is_signed(each), -each.size))
     return Level(SIGNED_TIME if _is_signed(best) else PUBLIC_RECORD, best.text(), gaps)
 
@@ -174,7 +184,7 @@ def _is_signed(each: Checked) -> bool:
     return each.verdict.level == SIGNED_TIME and bool(each.verdict.signers)
 
 
-def _signed_before(run: RunFacts, book: BookFacts, covering: Sequence[Checked], need: int) -> Level:
+def _signed_before(run: RunFacts, book: Facts, covering: Sequence[Checked], need: int) -> Level:
     """Enough signed times before the first outcome or reference, by keys that share nothing.
 
     One authority under two names, or two tokens of one, is one.
@@ -199,7 +209,7 @@ def _signed_before(run: RunFacts, book: BookFacts, covering: Sequence[Checked], 
     return Level("0", "no valid answer stands in this run", gaps)
 
 
-def _not_replaced(covering: Sequence[Checked], cosigned: Cosigned | None) -> Level:
+def _not_replaced(book: Facts, covering: Sequence[Checked], cosigned: Cosigned | None) -> Level:
     gaps = (
         "an operator who replaces book and proofs where nobody kept a copy; what was replaced "
         "before this evidence was made"
@@ -215,28 +225,17 @@ def _not_replaced(covering: Sequence[Checked], cosigned: Cosigned | None) -> Lev
     if held:
         told = "; ".join(sorted({each.text() for each in held}))
         return Level(PUBLIC_RECORD, f"held outside: {told}", gaps)
-    return Level("1", "chain, tree and signed checkpoints", gaps)
+    return Level("1", book.by_itself, gaps)
 
 
-def mislabelled(run: RunFacts, declared: Mapping[str, Any]) -> str:
-    """How a run's label contradicts the declared rule on its sealed slot, or ""."""
-    if run.rerun:
-        return f"labelled as counted, as an earlier run of its slot {run.slot!r:.40} is: a rerun"
-    told = counts_by_rule(declared, run.slot)
-    if told is None or told == run.counted:
-        return ""
-    labels = ("not counted", "counted")
-    return (
-        f"labelled as {labels[run.counted]}; by the declared rule a run of the slot "
-        f"{run.slot!r:.40} is {labels[told]}"
-    )
-
-
-def _by_rule(run: RunFacts, book: BookFacts, checked: Sequence[Checked], mislabelled: str) -> Level:
+def _by_rule(run: RunFacts, book: Facts, checked: Sequence[Checked]) -> Level:
     """A rule counts as fixed before only by evidence that was there before the run's own time."""
     gaps = "asking through accounts that are not in the book, and throwing answers away"
-    if mislabelled:
-        return Level("0", mislabelled, gaps)
+    if run.mislabelled:
+        return Level("0", run.mislabelled, gaps)
+    rule = book.rule_of(run)
+    if rule is None:
+        return Level("0", "no rule is declared before this run", gaps)
     if run.unasked:
         return Level("0", f"{run.unasked} answers of asked seats name no ask", gaps)
     try:
@@ -246,10 +245,11 @@ def _by_rule(run: RunFacts, book: BookFacts, checked: Sequence[Checked], mislabe
     outcome = book.first_outcome(run)
     limit = begun if outcome is None else min(begun, outcome)
     for each in sorted(checked, key=lambda one: one.size):
-        if 0 < each.size < run.line and _is_before(each.proved, limit):
-            told = f"rule and declaration in line 1, before this run: {each.text()}"
+        within = rule.line <= each.size and (rule.before is None or each.size < rule.before)
+        if within and _is_before(each.proved, limit):
+            told = f"{rule.words}, before this run: {each.text()}"
             return Level(PUBLIC_RECORD, told, gaps)
-    return Level("1", "rule in line 1, roster before the run, asks before answers", gaps)
+    return Level("1", rule.by_itself, gaps)
 
 
 def _exclusive(
@@ -280,7 +280,7 @@ def _complete(run: RunFacts) -> Level:
     if run.accepted_seats:
         gaps += "; a submission that was left out, where nobody holds its receipt"
     if not run.asks:
-        return Level("0", "this run asked nobody: answers were accepted as they came", gaps)
+        return Level("0", run.no_asks, gaps)
     if run.asks.keys() - run.ended:
         return Level("0", f"{len(run.asks.keys() - run.ended)} asks have no answer line", gaps)
     if run.unasked:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
+from beforehand.publish.counted_run import counts_by_rule
 from beforehand.records.codec import decode_json
 
 BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
@@ -22,7 +23,7 @@ BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 class RunFacts:
     """What the levels of a run are computed from; lines are book line numbers.
 
-    `counted` is its own label, `rerun` whether an earlier run of its slot has that label too.
+    `mislabelled` says how its label, counted or not, contradicts the declared rule.
     """
 
     name: str
@@ -37,15 +38,59 @@ class RunFacts:
     asked_seats: set[str] = field(default_factory=set)
     seats_with_ask: set[str] = field(default_factory=set)
     accepted_seats: int = 0
-    slot: str = ""
-    counted: bool = False
-    rerun: bool = False
+    no_asks: str = "this run asked nobody: answers were accepted as they came"
+    mislabelled: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Where the counted-run rule stands: line `line` of its chain.
+
+    Evidence for it covers fewer than `before` lines, where that is not None.
+    `words` tell of the place, `by_itself` of what the operator's chain shows.
+    """
+
+    line: int
+    before: int | None
+    words: str
+    by_itself: str
+
+
+class Facts(Protocol):
+    """What levels need of a book of any form."""
+
+    by_itself: str
+    undecided: str
+
+    @property
+    def runs(self) -> Mapping[str, RunFacts]:
+        """Its runs by name."""
+
+    @property
+    def times(self) -> set[str]:
+        """The times of its segments."""
+
+    def first_outcome(self, run: RunFacts) -> datetime | None:
+        """When the first of a run's questions was decided; None where nothing says."""
+
+    def first_seen(self, run: RunFacts) -> datetime | None:
+        """The same, or when the first reference was there."""
+
+    def rule_of(self, run: RunFacts) -> Rule | None:
+        """The rule by which the run counts or not; None where none is declared before."""
 
 
 class BookFacts:
-    """The runs of a book, the times of its segments, and when its questions were decided."""
+    """The runs of a book, the times of its segments, and when its questions were decided.
 
-    def __init__(self, lines: Iterable[bytes]) -> None:
+    By the rule of `declared`, the declaration's content, labels are judged once more.
+    """
+
+    by_itself = "chain, tree and signed checkpoints"
+    undecided = "no question is decided yet"
+
+    def __init__(self, lines: Iterable[bytes], declared: Mapping[str, Any] | None = None) -> None:
+        self._declared = declared or {}
         self.runs: dict[str, RunFacts] = {}
         self.times: set[str] = set()
         self._settled: dict[str, datetime] = {}
@@ -95,10 +140,22 @@ class BookFacts:
         span = _list(value, "question_lines")
         if len(span) == 2 and all(type(line) is int for line in span):
             run.questions |= {name for line, name in self._questions if span[0] <= line <= span[1]}
-        run.slot, run.counted = _word(value, "slot"), value.get("counted") is True
-        run.rerun = run.counted and run.slot in self._counted
-        self._counted |= {run.slot} if run.counted else set()
+        run.mislabelled = self._mislabelled(_word(value, "slot"), value.get("counted") is True)
         self.runs[run.name] = run
+
+    def _mislabelled(self, slot: str, counted: bool) -> str:
+        if counted and slot in self._counted:
+            return f"labelled as counted, as an earlier run of its slot {slot!r:.40} is: a rerun"
+        if counted:
+            self._counted.add(slot)
+        told = counts_by_rule(self._declared, slot)
+        if told is None or told == counted:
+            return ""
+        labels = ("not counted", "counted")
+        return (
+            f"labelled as {labels[counted]}; by the declared rule a run of the slot "
+            f"{slot!r:.40} is {labels[told]}"
+        )
 
     def _take_answer(self, n: int, value: dict[str, Any], run: RunFacts) -> None:
         line = value.get("ask_line")
@@ -115,6 +172,15 @@ class BookFacts:
     def first_outcome(self, run: RunFacts) -> datetime | None:
         """When the first of a run's questions was decided; None while none is."""
         return min((self._settled[q] for q in run.questions if q in self._settled), default=None)
+
+    def rule_of(self, run: RunFacts) -> Rule:
+        """Ours stands in the declaration, which line 1 seals."""
+        return Rule(
+            1,
+            run.line,
+            "rule and declaration in line 1",
+            "rule in line 1, roster before the run, asks before answers",
+        )
 
     def first_seen(self, run: RunFacts) -> datetime | None:
         """The same, or where that is earlier, when the first reference of a question was there."""

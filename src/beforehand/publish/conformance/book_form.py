@@ -17,6 +17,7 @@ from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import take_walked
 from beforehand.publish.conformance.folder_lines import read_cells, take_line
 from beforehand.publish.conformance.profile import Profile
+from beforehand.publish.conformance.result import Pointer
 from beforehand.publish.conformance.said import (
     Answer,
     Ask,
@@ -117,6 +118,8 @@ def _take(exhibit: Exhibit, n: int, value: dict[str, Any]) -> None:
     kind, at = text(value, "kind"), text(value, "at")
     exhibit.first_at = exhibit.first_at or at
     exhibit.last_at = at or exhibit.last_at
+    if kind == "declaration":
+        exhibit.rules.append((exhibit.at_line(n), at))
     if kind == "declaration" and isinstance(value.get("declares"), dict):
         _declare(exhibit, n, value["declares"])
     elif kind == "run":
@@ -176,6 +179,8 @@ def _read_asks(exhibit: Exhibit, folder: Folder, name: str, stamps: list[Stamp])
     walked = Walked()
     own = [held for held in stamps if is_list_of(held.path, name)]
     for n, value in walk_lines(folder, name, {held.lines for held in own}, walked):
+        if text(value, "kind") == "declaration":
+            exhibit.rules.append((Pointer(name, n), text(value, "at")))
         sent = text(value, "ask_sha256") or text(value, "sha256")
         if text(value, "seat"):
             exhibit.asks.append(

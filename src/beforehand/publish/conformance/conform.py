@@ -89,7 +89,7 @@ def conform_folder(
 ) -> dict[str, Any]:
     """The report on a folder, whichever form its files have."""
     standard = StandardFile.read(folder)
-    exhibit = _exhibit(folder, as_of, profile, league, standard)
+    exhibit = read_exhibit(folder, as_of, profile, league, standard)
     report = report_on(exhibit, judge)
     if standard is not None:
         claimed = compare_claims(standard, report["requirements"], folder)
@@ -102,12 +102,12 @@ def conform_folder(
     return report
 
 
-def _exhibit(
+def read_exhibit(
     folder: Folder,
     as_of: str,
-    profile: Profile | None,
-    league: str | None,
-    standard: StandardFile | None,
+    profile: Profile | None = None,
+    league: str | None = None,
+    standard: StandardFile | None = None,
 ) -> Exhibit:
     """What a folder publishes, by the form that its files have."""
     held = profile or Profile()

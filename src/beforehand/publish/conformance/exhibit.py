@@ -34,7 +34,10 @@ MAX_REACHED = 2_000_000
 
 @dataclass
 class Exhibit:
-    """All that is published by one league. `form` is `folder`, `book` or `table`."""
+    """All that is published by one league. `form` is `folder`, `book` or `table`.
+
+    `rules` are the lines of a book in the seed's format that declare one, with their times.
+    """
 
     form: str
     title: str
@@ -50,6 +53,7 @@ class Exhibit:
     simulated: bool = False
     declared: dict[str, Any] | None = None
     declared_line: int = 1
+    rules: list[tuple[Pointer, str]] = field(default_factory=list)
     board: dict[str, Any] | None = None
     diagnostics: dict[str, Any] | None = None
     climatology: dict[str, Any] | None = None

@@ -1,0 +1,112 @@
+"""What levels of proof are computed from, of a book in the seed's format.
+
+The seed's lines name no event's end: it stands in the table of forecasts beside
+the book, as the operator's word. Without it nothing is said to be from before
+an outcome. Its asks and the rule of the counted run stand in a chain of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from beforehand.publish.conformance.exhibit import Exhibit
+from beforehand.publish.conformance.said import Answer, Ask, Row, before, moment
+from beforehand.publish.run_facts import Rule, RunFacts
+
+NO_ASKS = "no chain of asks is published: what was asked and not answered leaves no trace"
+LIVE = "live"
+
+
+class SeedFacts:
+    """The runs of a seed's book. Its time is taken for live: nothing in it says otherwise."""
+
+    by_itself = "the chain"
+    undecided = "no table of forecasts names an end of this run's events"
+
+    def __init__(self, exhibit: Exhibit) -> None:
+        self.times = {LIVE}
+        self.runs: dict[str, RunFacts] = {}
+        self.asks_file = next((ask.file for ask in exhibit.asks), "")
+        self._book = exhibit.book
+        self._rules = exhibit.rules
+        for run in exhibit.runs:
+            if run.run not in self.runs:
+                self.runs[run.run] = RunFacts(run.run, run.n, run.at, no_asks=NO_ASKS)
+        for ask in exhibit.asks:
+            self._take_ask(ask)
+        for answer in exhibit.answers:
+            self._take_answer(answer, exhibit.asks)
+        rows = exhibit.rows or []
+        self._ended = _earliest((row.run, row.other.get("end_at", "")) for row in rows)
+        # A cell that is scored from a reference of its own has none that was there before it.
+        self._referred = _earliest(
+            (row.run, row.other.get("reference_at", "")) for row in rows if not has_own(row)
+        )
+        self.own_references = sum(has_own(row) for row in rows)
+
+    @property
+    def rule_file(self) -> str:
+        """The chain whose rule is taken: that of the asks, where one is declared there."""
+        files = [place.file for place, _ in self._rules]
+        return next((file for file in files if file != self._book), self._book)
+
+    def _take_ask(self, ask: Ask) -> None:
+        run = self.runs.get(ask.run)
+        if run is not None:
+            run.asks[ask.n] = set(ask.questions)
+            run.asked_seats.add(ask.forecaster)
+            run.seats_with_ask.add(ask.forecaster)
+
+    def _take_answer(self, answer: Answer, asks: Iterable[Ask]) -> None:
+        """An answer ends every ask that its seat was sent before; resends get one answer."""
+        run = self.runs.get(answer.run)
+        if run is None:
+            return
+        if any(p is not None for p in (answer.cells or {}).values()):
+            run.last_answer = max(run.last_answer, answer.n)
+        ended = {
+            ask.n
+            for ask in asks
+            if (ask.run, ask.forecaster) == (answer.run, answer.forecaster)
+            and not before(answer.received_at or answer.at, ask.at)
+        }
+        run.ended |= ended
+        if run.asks and not ended:
+            run.unasked += 1
+
+    def first_outcome(self, run: RunFacts) -> datetime | None:
+        """The first end among the run's events, as the table names it."""
+        return self._ended.get(run.name)
+
+    def first_seen(self, run: RunFacts) -> datetime | None:
+        """The same, or the first common reference of the run's events."""
+        held = [each.get(run.name) for each in (self._ended, self._referred)]
+        return min((each for each in held if each is not None), default=None)
+
+    def rule_of(self, run: RunFacts) -> Rule | None:
+        """The first rule that was declared before the run, in the chain that is taken."""
+        for place, at in self._rules:
+            if place.file != self.rule_file or place.line is None or not before(at, run.at):
+                continue
+            inside = place.file == self._book
+            if inside and place.line >= run.line:
+                continue
+            words = f"the rule in line {place.line} of {place.file}"
+            by_itself = f"{words}, before this run by the operator's clock"
+            return Rule(place.line, run.line if inside else None, words, by_itself)
+        return None
+
+
+def has_own(row: Row) -> bool:
+    """Whether a row is scored from a reference of its own, apart from its event's."""
+    return row.other.get("same_event", "").lower() in ("false", "0")
+
+
+def _earliest(told: Iterable[tuple[str, str]]) -> dict[str, datetime]:
+    held: dict[str, datetime] = {}
+    for run, text in told:
+        at = moment(text) if text else None
+        if at is not None:
+            held[run] = min(at, held.get(run, at))
+    return held
