@@ -43,7 +43,11 @@ _GAPS = (
 
 
 def run_git(
-    folder: Path, words: list[str], env: Mapping[str, str], seconds: float
+    folder: Path,
+    words: list[str],
+    env: Mapping[str, str],
+    seconds: float,
+    data: bytes | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """One run of git in a folder, without a shell; RemoteError where it takes too long."""
     try:
@@ -51,7 +55,8 @@ def run_git(
             ["git", *words],
             cwd=folder,
             env={**os.environ, "LC_ALL": "C", **env},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if data is None else None,
+            input=data,
             capture_output=True,
             timeout=seconds,
             check=False,
@@ -90,13 +95,14 @@ class GitRecord:
         return cls(repository, str(branch), str(commit), str(path))
 
 
-class _Reading:
+class Reading:
     """A reader's clone, only read: no network, no hooks, no replaced objects."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def ask(self, *words: str) -> tuple[int, bytes]:
+    def ask(self, *words: str, data: bytes | None = None) -> tuple[int, bytes]:
+        """The exit code of git and what it printed; `data` is written to it."""
         # Replace refs would show another history than the one that was pushed.
         env = {
             "GIT_NO_REPLACE_OBJECTS": "1",
@@ -105,7 +111,7 @@ class _Reading:
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_ALLOW_PROTOCOL": "",
         }
-        done = run_git(self._path, list(words), env, SECONDS)
+        done = run_git(self._path, list(words), env, SECONDS, data)
         return done.returncode, done.stdout
 
     def tip(self, branch: str) -> str:
@@ -132,7 +138,7 @@ def check_git(data: bytes, subject: Subject, clones: Mapping[str, Clone], as_of:
             return unchecked(f"no clone of {record.repository:.200} was supplied")
         if not clone.path.is_dir():
             return unchecked(f"the clone {clone.path} is not there")
-        claimed = _check_history(_Reading(clone.path), record, clone, subject.sha256)
+        claimed = _check_history(Reading(clone.path), record, clone, subject.sha256)
     except (FormatError, RemoteError, RuleError) as error:
         return unchecked(str(error))
     except IntegrityError as error:
@@ -150,7 +156,7 @@ def check_git(data: bytes, subject: Subject, clones: Mapping[str, Clone], as_of:
     )
 
 
-def _check_history(git: _Reading, record: GitRecord, clone: Clone, sha256: bytes) -> str:
+def _check_history(git: Reading, record: GitRecord, clone: Clone, sha256: bytes) -> str:
     """IntegrityError where the clone contradicts the record; the commit's own date."""
     tip = git.tip(record.branch)
     if clone.known_tip is not None:

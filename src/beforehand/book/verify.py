@@ -151,7 +151,7 @@ def _check_requirements(options: Options, report: Report) -> None:
 _UNTOLD_KEYS = frozenset(
     (
         *("lines", "root", "kinds", "last_link", "sha256", "levels", "least_levels", "brackets"),
-        "not_revealed",
+        *("not_revealed", "fraud_proofs"),
     )
 )
 

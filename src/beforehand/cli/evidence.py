@@ -31,6 +31,7 @@ from beforehand.book.report import Report
 from beforehand.book.stamped_list import StampedList, check_listed
 from beforehand.book.tree import Frontier, line_leaf
 from beforehand.cli.brackets import run_brackets
+from beforehand.cli.exclusivity import search_for_second, shown_league
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError, IntegrityError
@@ -84,6 +85,7 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
             beacon = anchors.get("beacon")
             brackets = run_brackets(report, lines, paths[name], checked, reader, beacon)
             report.leagues[name]["brackets"] = brackets
+        searched = search_for_second(report, name, shown_league(base, lines), reader)
         levels = run_levels(
             lines,
             checked,
@@ -91,6 +93,7 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
             witnessed=witnessed,
             quorum=anchors.get("quorum", NEED_TOKENS),
             declared=declared,
+            searched=searched,
         )
         _find_mislabelled(report, lines, paths[name], declared)
         report.leagues[name]["levels"] = {

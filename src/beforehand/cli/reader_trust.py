@@ -2,6 +2,7 @@
 
 TRUST/bitcoin-headers.json, tsa/NAME/…, trusted_root.json, signers/, clones.json
 TRUST/witnesses.txt    a verifier key a line; `quorum N` may stand first
+TRUST/seen/            lists and checkpoints that the reader got elsewhere
 """
 
 from __future__ import annotations
@@ -14,18 +15,23 @@ from beforehand.anchors.trust_files import read_trust
 from beforehand.book.cosignature import WitnessKey, check_witness_keys
 from beforehand.errors import FormatError
 
+SEEN_NAME = "seen"
 WITNESSES_NAME = "witnesses.txt"
 MAX_WITNESSES_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class ReaderTrust:
-    """Whom a reader trusts; `given` is whether a folder of trust was named at all."""
+    """Whom a reader trusts; `given` is whether a folder of trust was named at all.
+
+    `seen` is a folder of what the reader kept: it is compared, and never trusted.
+    """
 
     trust: Trust = field(default_factory=Trust)
     witnesses: tuple[WitnessKey, ...] = ()
     quorum: int = 0
     given: bool = False
+    seen: Path | None = None
 
     @classmethod
     def read(cls, folder: Path | None, *, rehearsal: bool = False) -> ReaderTrust:
@@ -35,7 +41,14 @@ class ReaderTrust:
         if not folder.is_dir():
             raise FormatError(f"--trust {folder} is not a folder")
         keys, quorum = _witnesses(folder / WITNESSES_NAME)
-        return cls(read_trust(folder, rehearsal=rehearsal), keys, quorum, given=True)
+        seen = folder / SEEN_NAME
+        return cls(
+            read_trust(folder, rehearsal=rehearsal),
+            keys,
+            quorum,
+            given=True,
+            seen=seen if seen.is_dir() else None,
+        )
 
 
 def _witnesses(path: Path) -> tuple[tuple[WitnessKey, ...], int]:

@@ -19,6 +19,7 @@ from beforehand.book.parallel import in_processes
 from beforehand.book.report import Report
 from beforehand.book.verify import verify_book
 from beforehand.book.walk import Pieces
+from beforehand.cli.exclusivity import search_for_second
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.clock import instant_text
 from beforehand.errors import FormatError
@@ -30,6 +31,7 @@ from beforehand.publish.conformance.said import Stamp, moment, text
 from beforehand.publish.conformance.standard_file import StandardFile
 from beforehand.publish.conformance.walk_lines import MAX_STAMP_BYTES, read_stamps
 from beforehand.publish.levels import Checked, least_levels, levels_of_facts
+from beforehand.publish.second_book import ShownBook
 from beforehand.publish.seed_facts import SeedFacts
 from beforehand.records.codec import MAX_LINE_BYTES, decode_json
 
@@ -89,8 +91,13 @@ def verify_seed(
         for name in dict.fromkeys((book, facts.asks_file or book))
     }
     _check_brackets(report, book, facts, over[book])
+    searched = search_for_second(report, book, _shown(folder, book, stamps), reader)
     levels = levels_of_facts(
-        facts, over[book], sound=not report.findings, ruled=over.get(facts.rule_file, [])
+        facts,
+        over[book],
+        sound=not report.findings,
+        ruled=over.get(facts.rule_file, []),
+        searched=searched,
     )
     league = report.leagues[book]
     league["stamped_lists"] = len(lists)
@@ -105,6 +112,13 @@ def verify_seed(
             "outside P1b: their first price is none that was there before"
         )
     return report
+
+
+def _shown(folder: Folder, book: str, stamps: Sequence[Stamp]) -> ShownBook:
+    """The book that is shown, by the paths that its own lists give it."""
+    with folder.open(book) as stream:
+        lines = stream.read().split(b"\n")[:-1]
+    return ShownBook(lines, frozenset(s.path for s in stamps if is_list_of(s.path, book)))
 
 
 def _add_asks(

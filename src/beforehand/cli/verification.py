@@ -24,6 +24,7 @@ from beforehand.cli.evidence import (
     add_proof_evidence,
     level_lines,
 )
+from beforehand.cli.exclusivity import kept_fraud
 from beforehand.cli.fetch import is_url
 from beforehand.cli.fetch_foreign import fetch_league
 from beforehand.cli.lone_evidence import lone_evidence
@@ -80,6 +81,10 @@ def verify(
         str | None,
         typer.Option(help="Ask the Rekor v2 log at this URL, by its tiles, about the evidence."),
     ] = None,
+    fraud: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="Keep a fraud proof, where a second book is signed."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Verify a published league from its files alone, and recount its scores.
@@ -114,6 +119,9 @@ def verify(
         else:
             report = verify_published(Path(path), options, processes, reader)
         required.add_unmet(report)
+        proof = kept_fraud(report)
+        if fraud is not None and proof is not None:
+            fraud.write_text(proof, encoding="utf-8")
     if as_json:
         out.print_json(json.dumps(report.content()))
     else:

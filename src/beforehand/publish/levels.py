@@ -20,6 +20,7 @@ from beforehand.anchors.anchor import CHECKS, PUBLIC_RECORD, SIGNED_TIME, Verdic
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
 from beforehand.publish.run_facts import BEFORE_ALL, BookFacts, Facts, RunFacts
+from beforehand.publish.second_book import Searched
 
 PROPERTIES = {
     "P1a": "not made up after the outcome",
@@ -92,6 +93,7 @@ def run_levels(
     witnessed: Sequence[Cosigned] = (),
     quorum: int = NEED_TOKENS,
     declared: Mapping[str, Any] | None = None,
+    searched: Searched | None = None,
 ) -> dict[str, dict[str, Level]]:
     """The levels of every run, by run and property.
 
@@ -99,10 +101,13 @@ def run_levels(
     verified, `checked` the evidence over its prefixes, `witnessed` the
     checkpoints that enough of the reader's own witnesses cosigned. `quorum` is
     how many authorities the declaration asks for; by the rule of `declared`, its
-    content, the labels of the runs are judged once more.
+    content, the labels of the runs are judged once more. `searched` is where a
+    second book was looked for.
     """
     book = BookFacts(lines, declared or {})
-    return levels_of_facts(book, checked, sound=sound, witnessed=witnessed, quorum=quorum)
+    return levels_of_facts(
+        book, checked, sound=sound, witnessed=witnessed, quorum=quorum, searched=searched
+    )
 
 
 def levels_of_facts(
@@ -113,6 +118,7 @@ def levels_of_facts(
     witnessed: Sequence[Cosigned] = (),
     quorum: int = NEED_TOKENS,
     ruled: Sequence[Checked] | None = None,
+    searched: Searched | None = None,
 ) -> dict[str, dict[str, Level]]:
     """The same for a book of any form, by its facts.
 
@@ -121,10 +127,14 @@ def levels_of_facts(
     """
     need = max(quorum, NEED_TOKENS)
     over = checked if ruled is None else ruled
-    return {
+    found = {
         run.name: _levels_of(run, book, checked, over, sound=sound, witnessed=witnessed, need=need)
         for run in book.runs.values()
     }
+    if searched is not None:
+        for levels in found.values():
+            levels["exclusivity"] = _looked(levels["exclusivity"], searched)
+    return found
 
 
 def _levels_of(
@@ -270,6 +280,13 @@ def _exclusive(
             "a second book in a channel you do not read",
         )
     return Level("0", "no witness of yours cosigned it", "a second book, stamped side by side")
+
+
+def _looked(level: Level, searched: Searched) -> Level:
+    """The level with what was looked in for a second book; nothing is raised by finding none."""
+    gaps = "a second book in channels that were not looked in"
+    told = level.evidence.replace("; look there for a second book", "")
+    return Level(level.level, f"{told}; {searched.text()}", f"{level.not_excluded}; {gaps}")
 
 
 def _complete(run: RunFacts) -> Level:
