@@ -181,13 +181,15 @@ class FileStore(BookReader):
         for line in lines:
             frontier.append(line_leaf(line.raw))
         try:
+            # First, for whoever asks the time meanwhile: a line may be read before it is synced.
+            self.last_at = at
             file.seek(self._bytes)
             view = memoryview(data)
             while view:
                 view = view[file.write(view) :]
             os.fsync(file.fileno())
             self._frontier, self.size = frontier, self.size + len(lines)
-            self.last_link, self.last_at = lines[-1].link, at
+            self.last_link = lines[-1].link
             self._bytes += len(data)
         except BaseException:
             self._frontier, self.size, self.last_link, self.last_at, self._bytes = before
