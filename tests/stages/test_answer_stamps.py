@@ -213,6 +213,8 @@ def test_the_report_says_whether_each_answer_has_its_own_token(
     (bracket,) = told["leagues"]["blind"]["brackets"].values()
     assert bracket["answers"]["valid"] == bracket["answers"]["bounded"] == 6
     assert bracket["answers"]["signed_alone"] == (6 if each else 1), "the last one is alone anyhow"
+    text = " ".join(beforehand("verify", public, "--trust", tmp_path / "trust").stdout.split())
+    assert f"(each one SHOULD: {'met' if each else 'not met'})" in text
     report = judged(tmp_path, ["conform", public])
     entry = report["requirements"][11]
     assert bool(entry["should"]) is not each

@@ -135,6 +135,21 @@ def answer_brackets(
     return held
 
 
+def answers_told(league: Mapping[str, Any]) -> list[str]:
+    """One line for a person: how many answers others had by when, and how many of them alone."""
+    held = [run["answers"] for run in league.get("brackets", {}).values() if "answers" in run]
+    valid, bounded, alone = (
+        sum(each[key] for each in held) for key in ("valid", "bounded", "signed_alone")
+    )
+    if not valid:
+        return []
+    met = "met" if alone == valid else "not met"
+    return [
+        f"  answers: {valid} valid, {bounded} of them with a proved time, {alone} that closed a "
+        f"checkpoint with a signed time of their own (each one SHOULD: {met})"
+    ]
+
+
 def _is_alone(signed: Sequence[int], n: int, following: int) -> bool:
     """Whether a signed size reaches line `n` and not the line that follows."""
     first = bisect_left(signed, n)

@@ -30,7 +30,7 @@ from beforehand.book.proof_file import STAMPED_LIST_NAME, ProofFile
 from beforehand.book.report import Report
 from beforehand.book.stamped_list import StampedList, check_listed
 from beforehand.book.tree import Frontier, line_leaf
-from beforehand.cli.brackets import run_brackets
+from beforehand.cli.brackets import answers_told, run_brackets
 from beforehand.cli.exclusivity import search_for_second, shown_league
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.clock import instant_key
@@ -350,4 +350,4 @@ def level_lines(league: Mapping[str, Any]) -> list[str]:
     for key in PROPERTIES:
         level = last[1][key]
         lines.append(f"    {key}: {level['evidence']}; does not exclude: {level['not_excluded']}")
-    return lines
+    return [*lines, *answers_told(league)]
