@@ -551,6 +551,31 @@ def test_what_evidence_is_its_bytes_say(data: bytes, kind: tuple[str, bool]) -> 
     assert kind_of(data) == kind
 
 
+# ---- requirement 3, run by run
+
+
+def test_the_runs_whose_digest_stands_on_no_channel_are_named() -> None:
+    assert "4 runs, each with a digest on a channel outside" in said(
+        conform_folder(MemoryFolder(valid_files()), AS_OF), 3
+    )
+    runs = [
+        json.loads(raw)["run"]
+        for raw in valid_files()[BOOK].splitlines()
+        if b'"kind": "run"' in raw
+    ]
+
+    def change(draft: Draft) -> None:
+        gone = {f"{run}/rekor" for run in runs[:2]}
+        draft.lines = [line for line in draft.lines if line["_label"] not in gone]
+
+    files = Mutant("channel", 3, SAID, "no channel", lines=change).build(1, Operator.of(1))
+    report = conform_folder(MemoryFolder(files), AS_OF)
+    assert item(report, 3)["status"] == FAIL
+    for place, run in enumerate(runs):
+        told = f"no digest of the run {run!r} stands on an append-only channel outside"
+        assert (told in said(report, 3)) == (place < 2)
+
+
 # ---- two-sided time, a SHOULD within requirement 12
 
 

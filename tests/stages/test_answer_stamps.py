@@ -59,7 +59,7 @@ def stamped_tick(
     world = league.world()
     with pen:
         stamps = AnswerStamps(pen, league.folder, anchors)
-        world.stamp = stamps.sealed
+        world.stamp_answer = stamps.sealed
         done = asyncio.run(tick(pen, situation, world, league.folder, extra))
         done.problems += stamps.finish().problems
     return done, stamps
@@ -129,7 +129,7 @@ def test_a_checkpoint_that_a_dead_process_only_signed_is_stamped_by_the_next(
     pen, situation = league.open()
     world = league.world()
     with pen:  # it dies before any list is made
-        world.stamp = lambda: pen.checkpoint() and None
+        world.stamp_answer = lambda: pen.checkpoint() and None
         asyncio.run(tick(pen, situation, world, tmp_path))
     numbers = valid_lines(league)
     assert not any(list_path(tmp_path, n).exists() for n in numbers)

@@ -23,6 +23,7 @@ from beforehand.records.codec import decode_json
 from beforehand.records.league import League
 from beforehand.relay.watch import keep_watch
 from beforehand.stages.anchoring import seal_proofs, stamp_checkpoint
+from beforehand.stages.answer_stamps import AnswerStamps
 from beforehand.stages.pen import Pen
 from beforehand.stages.situation import Situation
 from beforehand.stages.status import counted
@@ -143,7 +144,8 @@ async def step(
     plugins = first.plugins if isinstance(first, League) else ()
     stamps = answer_stamps(league, situation.declaration, pen)
     async with open_world(league, situation.declaration, pen.clock, bars, plugins) as world:
-        world.stamp = None if stamps is None else stamps.sealed
+        world.stamp = lambda held: _stamp_run(league, held, situation, stamps)
+        world.stamp_answer = None if stamps is None else stamps.sealed
         try:
             done = await tick(pen, situation, world, league.path, extra)
         finally:
@@ -184,6 +186,21 @@ def finish(
         told=len(done.problems),
     )
     done.problems += watched.problems
+
+
+def _stamp_run(
+    league: LeagueFolder, pen: Pen, situation: Situation, answers: AnswerStamps | None
+) -> list[str]:
+    """Sign what stands and submit it, before the next run of this tick; what failed.
+
+    The stamps of single answers are waited for: one queue serves both.
+    """
+    if answers is not None:
+        answers.finish()
+    pen.checkpoint()
+    done = Ticked()
+    _stamp(league, pen, situation, pen.now()[0], done)
+    return done.problems
 
 
 def _stamp(league: LeagueFolder, pen: Pen, situation: Situation, now: str, done: Ticked) -> bool:

@@ -61,7 +61,7 @@ async def open_world(
         beacon=beacon_of(folder, declaration),
         told=told,
     )
-    world.inbox = lambda pen: drain_inbox(pen, folder.path, world.stamp).sealed
+    world.inbox = lambda pen: drain_inbox(pen, folder.path, world.stamp_answer).sealed
     try:
         yield world
     finally:

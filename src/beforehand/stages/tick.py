@@ -16,6 +16,7 @@ from typing import Any
 from beforehand.clock import instant_key, instant_text
 from beforehand.errors import BeforehandError, RuleError
 from beforehand.forecasters.forecaster import Forecaster
+from beforehand.records.forecast import Answer
 from beforehand.records.lineup import Lineup
 from beforehand.sources.market import MarketSource
 from beforehand.stages.asking import MOST_BEHIND_SECONDS, Asked, Asking, seconds_behind
@@ -36,8 +37,11 @@ MOST_WHY = 400
 class World:
     """What a league reaches outside its book. `seat` makes the forecasters of a lineup.
 
-    `stamp` is called after every answer line, where each is stamped by itself;
-    `told` gathers what an operator should hear of them.
+    `told` gathers what an operator should hear of them. `stamp` signs the book
+    as it stands and hands it to the anchors, and says what failed: it is called
+    where answers are not signed yet and another run is about to begin, because
+    each run has a stamp of its own. `stamp_answer` is called after every answer
+    line, where each is stamped by itself.
     """
 
     source: MarketSource
@@ -46,7 +50,8 @@ class World:
     progress: Progress | None = None
     inbox: Callable[[Pen], int] | None = None
     beacon: Callable[[], dict[str, Any]] | None = None
-    stamp: Callable[[], None] | None = None
+    stamp: Callable[[Pen], list[str]] | None = None
+    stamp_answer: Callable[[], None] | None = None
     timeouts: Mapping[str, int] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
 
@@ -127,7 +132,7 @@ async def _carry_on(
         progress=world.progress,
         between=None if inbox is None else lambda: inbox(pen),
         renew=lambda: refresh_prices(pen, situation, run, world.source),
-        stamp=world.stamp,
+        stamp=world.stamp_answer,
     )
     asked = await asking.ask_all()
     done.calls += asked.calls
@@ -171,6 +176,8 @@ async def _begin(
     """Open a slot and ask; nothing is begun that could not be asked: within its grace it waits."""
     try:
         world.seat(lineup_for(pen, situation, slot, folder))
+        if world.stamp is not None and (world.stamp_answer or _unsigned_answers(pen)):
+            done.problems += world.stamp(pen)
         beacon = await _beacon(world, done)
         run = await open_slot(pen, situation, world.source, slot, folder, beacon, done.problems)
     except RuleError as error:
@@ -182,6 +189,13 @@ async def _begin(
     if run is not None:
         done.opened.append(slot.run)
         await _carry_on(pen, situation, world, run, done)
+
+
+def _unsigned_answers(pen: Pen) -> bool:
+    """Whether answers were sealed behind the last checkpoint."""
+    sizes = pen.store.checkpoint_sizes()
+    signed = sizes[-1] if sizes else 0
+    return any(isinstance(record, Answer) for _, record in pen.records()[signed:])
 
 
 async def _beacon(world: World, done: Ticked) -> dict[str, Any] | None:

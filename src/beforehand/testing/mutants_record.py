@@ -160,6 +160,13 @@ def _no_channel(draft: Draft) -> None:
     draft.lines = [line for line in draft.lines if line.get("anchor") != "rekor"]
 
 
+def _no_channel_of(run: str) -> ChangeLines:
+    def change(draft: Draft) -> None:
+        draft.lines = [line for line in draft.lines if line["_label"] != f"{run}/rekor"]
+
+    return change
+
+
 def _stamped_early(draft: Draft) -> None:
     label = f"{LAST}/run"
     draft.outside = [(name, label if LAST in name else held) for name, held in draft.outside]
@@ -225,6 +232,10 @@ def _anchors() -> list[Mutant]:
         said(3, "all-pending", "every proof is pending and shown as an anchor", _pending),
         said(3, "no-foreign-channel", "no digest stands on a channel outside the operator",
               _no_channel),
+        said(3, "one-run-on-no-channel", "the digest of one run stands on no channel outside",
+              _no_channel_of(NEXT)),
+        said(3, "last-run-on-no-channel", "the digest of the last run stands on no channel outside",
+              _no_channel_of(LAST)),
         said(3, "no-margin", "no margin is stated", declared("margin_minutes = 120\n", "")),
         said(3, "stamped-before-the-answers", "the stamp was taken before the answers came",
               _stamped_early),

@@ -20,6 +20,7 @@ from beforehand.publish.conformance.said import Evidence, Run, before
 CHECKS = "checks"
 REFUSED = "refused"
 UNCHECKED = "unchecked"
+NO_END = 1 << 63
 
 
 @dataclass(frozen=True)
@@ -159,16 +160,13 @@ def _check_cover(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -> 
         check.fault("no stamp and no complete proof is published", exhibit.at_line(exhibit.lines))
         return
     stamped = sorted(set(sizes))
-    starts = sorted(run.n for run in exhibit.runs)
-    for run, end in run_ends(exhibit):
-        first = bisect_left(stamped, end)
-        following = bisect_right(starts, end)
+    for run, end, until in _run_windows(exhibit):
         place = exhibit.at_line(run.n)
-        if first == len(stamped):
+        if stamped[-1] < end:
             check.fault(
                 f"the run {run.run[:60]!r}, up to line {end}, is covered by no stamp", place
             )
-        elif following < len(starts) and stamped[first] >= starts[following]:
+        elif not _any_within(stamped, end, until):
             check.fault(
                 f"the run {run.run[:60]!r} was stamped only after the next one began", place
             )
@@ -177,17 +175,46 @@ def _check_cover(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -> 
 
 
 def _check_channel(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -> None:
-    """The digest stands on a channel that the operator does not control, by what evidence is."""
+    """Each run's digest stands on a channel that the operator does not control.
+
+    By what the evidence is, and run by run: a digest that was entered for one
+    run keeps nobody from replacing another.
+    """
+    channels = sorted({each.piece.size for each in weighed if each.piece.kind in CHANNELS})
+    # Of a stamp over lines that were cut off, the proof lines that follow were cut off too.
+    unknown = sorted(
+        {e.piece.size for e in weighed if not e.piece.kind or e.piece.size > exhibit.lines}
+    )
+    if not channels:
+        hidden = any(not each.piece.kind for each in weighed)
+        _tell_no_channel(check, exhibit, hidden=hidden)
+        return
+    windows = _run_windows(exhibit)
+    lacking = [each for each in windows if not _any_within(channels, each[1], each[2])]
+    if windows and not lacking:
+        said = f"{counted(len(windows), 'run')}, each with a digest on a channel outside"
+        check.seen.append(said)
+    for run, first, end in lacking:
+        told = f"no digest of the run {run.run[:60]!r} stands on an append-only channel outside"
+        if exhibit.form == "book" or _any_within(unknown, first, end):
+            check.gap(
+                f"{told}, by what can be read of these files",
+                "publish the evidence of each digest, from the channel that took it",
+            )
+        else:
+            check.fault(told, exhibit.at_line(run.n))
+
+
+def _tell_no_channel(check: Check, exhibit: Exhibit, *, hidden: bool) -> None:
+    """No run's digest is on any; `hidden` where evidence is missing or of no known form."""
     declared = exhibit.declaration("anchors", "use")
     named = {str(name) for name in declared} if isinstance(declared, list) else set()
-    if any(each.piece.kind in CHANNELS for each in weighed):
-        return
     if exhibit.form == "book":
         check.gap(
             "the channels that the proof page names are not among these files",
             "name the append-only channel of each digest beside its proof",
         )
-    elif any(not each.piece.kind for each in weighed):
+    elif hidden:
         check.gap(
             "evidence that is missing or of no known form: whether a digest stands on an "
             "append-only channel is not to be seen",
@@ -199,6 +226,26 @@ def _check_channel(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -
             "no digest stands on an append-only channel outside the operator" + told,
             exhibit.at_line(exhibit.lines),
         )
+
+
+def _run_windows(exhibit: Exhibit) -> list[tuple[Run, int, int]]:
+    """Every run with the sizes that are a stamp of its own: its last answer, and the next's line.
+
+    The end is not within. The last run has none: a stamp may reach over lines that were cut off.
+    """
+    starts = sorted(run.n for run in exhibit.runs)
+    found = []
+    for run, end in run_ends(exhibit):
+        following = bisect_right(starts, end)
+        until = starts[following] if following < len(starts) else NO_END
+        found.append((run, end, until))
+    return found
+
+
+def _any_within(sizes: Sequence[int], first: int, until: int) -> bool:
+    """Whether one of the sorted sizes lies in first..until-1."""
+    at = bisect_left(sizes, first)
+    return at < len(sizes) and sizes[at] < until
 
 
 def _check_margin(check: Check, exhibit: Exhibit) -> None:
