@@ -33,6 +33,8 @@ COMMANDS = (
     ("release",),
     ("release", "build"),
     ("release", "verify"),
+    ("contract", "id"),
+    ("contract", "check"),
     ("bench",),
     ("bench", "verify"),
     ("bench", "live"),

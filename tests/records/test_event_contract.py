@@ -11,12 +11,19 @@ import pytest
 
 from beforehand.errors import FormatError
 from beforehand.records.event_contract import (
+    CONTRACT_TABLE,
     GUESSED_KEYS,
+    LINE_FACTS,
     SEED_ROLES,
     ContractProfile,
+    check_plain,
+    contract_profile,
+    plain_ids,
+    plain_schema,
     two_contracts,
 )
-from beforehand.records.question import question_id
+from beforehand.records.question import Question, question_id
+from beforehand.records.record import BodyRef
 
 CONTRACT = {
     "asset": "SPX",
@@ -129,3 +136,109 @@ def test_the_shipped_profile_is_read() -> None:
     profile = Profile.read(path)
     assert profile.contract.keys == GUESSED_KEYS
     assert profile.contract.prefix == "ev2-"
+
+
+# ---- a profile that a league declares
+
+AT = "2026-01-01T00:00:00Z"
+DECLARED = {
+    "keys": ["asset", "horizon", "rule", "resolver_version", "reference_at"],
+    "first": 2,
+    "null": ["reference_at"],
+    "from": {"asset": "market", "horizon": "line.horizon", "rule": "line.text_sha256"},
+    "constant": {"resolver_version": "v1"},
+}
+
+
+def question(**contract: str) -> Question:
+    return Question(
+        at=AT,
+        bodies=(BodyRef("text", "7" * 64, AT),),
+        question=question_id(contract),
+        contract=contract,
+        cluster="a:1",
+        horizon="1d",
+        source="a",
+        type="market",
+    )
+
+
+def test_each_key_is_read_from_the_sealed_fact_that_is_declared() -> None:
+    profile = contract_profile(DECLARED)
+    held = profile.contract_from(question(market="m1", closes="x"))
+    assert held == {
+        "asset": "m1",
+        "horizon": "1d",
+        "rule": "7" * 64,
+        "resolver_version": "v1",
+        "reference_at": None,
+    }
+    ids = profile.ids(held)
+    assert (
+        ids.contract_id
+        == "evc1:"
+        + hashlib.sha256(
+            json.dumps(held, sort_keys=True, separators=(",", ":")).encode()
+        ).hexdigest()
+    )
+    assert ids.event_id_v2 == "ev2-" + ids.contract_id[5:21]
+    jsonschema.validate(held, profile.schema())
+    assert profile.check(held) == held
+    assert contract_profile(profile.content()) == profile
+
+
+def test_a_key_that_nothing_states_is_refused_and_never_filled() -> None:
+    profile = contract_profile(DECLARED)
+    with pytest.raises(FormatError, match="lacks asset"):
+        profile.contract_from(question(closes="x"))
+    with pytest.raises(FormatError, match="lacks asset"):
+        profile.contract_from(question(market="", closes="x"))
+
+
+@pytest.mark.parametrize("name", [name for name in LINE_FACTS if name != "line.text_sha256"])
+def test_every_fact_of_a_line_can_be_named(name: str) -> None:
+    profile = contract_profile({"keys": ["k"], "from": {"k": name}})
+    held = question(market="m")
+    assert profile.contract_from(held) == {"k": getattr(held, name.removeprefix("line."))}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"keys": []}, "at least one name"),
+        ({}, "keys"),
+        ({**DECLARED, "more": 1}, "more"),
+        ({**DECLARED, "null": ["other"]}, "'other' is none of contract.keys"),
+        ({**DECLARED, "from": {"other": "market"}}, "'other' is none of contract.keys"),
+        ({**DECLARED, "from": {"asset": "line.secret"}}, "'line.secret' is no fact of a line"),
+        ({**DECLARED, "constant": {"asset": "x"}}, "both a constant and read from a fact"),
+        ({**DECLARED, "prefix": "ev1-"}, "are the same"),
+        ({**DECLARED, "first": 6}, "contract.first"),
+        ({**DECLARED, "hex": 3}, "contract.hex"),
+    ],
+)
+def test_a_declared_profile_that_cannot_be_is_refused(wrong: dict[str, object], words: str) -> None:
+    with pytest.raises(FormatError, match=words.replace(".", r"\.")):
+        contract_profile(wrong)
+
+
+def test_schema_and_reader_of_a_profile_agree_on_its_table() -> None:
+    schema = jsonschema.Draft202012Validator(CONTRACT_TABLE.schema())
+    assert schema.is_valid(DECLARED)
+    for wrong in ({}, {**DECLARED, "more": 1}, {**DECLARED, "hex": 3}, {**DECLARED, "keys": "a"}):
+        assert not schema.is_valid(wrong)
+
+
+def test_a_contract_under_no_profile_is_an_object_of_texts() -> None:
+    assert check_plain({"a": "x", "b": ""}) == {"a": "x", "b": ""}
+    assert plain_ids({"a": "x"}).contract_id == question_id({"a": "x"})
+    for wrong in ({}, [], {"a": None}, {"a": 1}, {"a": "x" * 4001}):
+        with pytest.raises(FormatError):
+            check_plain(wrong)
+        assert not jsonschema.Draft202012Validator(plain_schema()).is_valid(wrong)
+
+
+def test_the_schema_in_the_reference_is_the_one_of_the_code() -> None:
+    path = Path(__file__).parents[2] / "docs/reference/contract.schema.json"
+    wanted = json.dumps(plain_schema(), indent=2, sort_keys=True) + "\n"
+    assert path.read_text(encoding="utf-8") == wanted

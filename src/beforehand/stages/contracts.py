@@ -27,6 +27,8 @@ def check_profile(declaration: Declaration) -> None:
         source = profile.sources.get(key, key)
         if key in profile.constants or source in (*fields, *LINE_FACTS):
             continue
+        if key in profile.nullable and key not in profile.sources:
+            continue  # declared as what no question states
         raise RuleError(
             f"contract.keys: nothing states {key!r:.80} of a question from {origin}; give it under "
             f"[contract.from] one of {', '.join((*fields, *LINE_FACTS))}, or a text under "
