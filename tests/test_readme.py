@@ -177,7 +177,7 @@ def test_the_first_screen_names_the_commands_of_this_version() -> None:
     # A row names a group by its first command, or several of a kind at once.
     unnamed = {
         *("bench tally", "bench corp", "bench all", "bench live", "bench faults"),
-        "bench proof",
+        *("bench proof", "contract id"),
         *("reveal", "doctor", "run", "costs", "restore", "export", "submit"),
         *("entrant key", "receipt check"),
         *("witness key", "witness follow", "witness compare"),

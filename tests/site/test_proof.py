@@ -30,6 +30,8 @@ from tests.site.stamped import (
     with_lines,
 )
 
+SHIPPED = Path(__file__).parents[1] / "anchors" / "data"
+
 
 def page_of(site: Site, name: str) -> Page:
     return site.pages[f"{site.view.league}/proof/{name}.html"]
@@ -143,6 +145,42 @@ def test_texts_that_attack_are_shown_and_act_on_nothing(tmp_path: Path) -> None:
     said = page_of(held, DAY).text
     assert "<script>alert(1)</script>" in said and "[U+202E]" in said
     assert "beforehand verify api/v1" in said
+
+
+def test_a_promise_under_the_name_of_a_proof_is_pending(tmp_path: Path) -> None:
+    """Attack: a pending OpenTimestamps proof shown as anchored; its own bytes say what it is."""
+    promise = (SHIPPED / "ots" / "incomplete.txt.ots").read_bytes()
+    kept = (SHIPPED / "ots" / "hello-world.txt.ots").read_bytes()
+    files = {4: {"list.txt.ots": promise}, 6: {"list.txt.ots": kept}}
+    view = stamped(make_view(time="live"), tmp_path / "data", files, (4, 6))
+    held = written_site(view, tmp_path / "public")
+    said = words(page_of(held, "2026-01-02"))
+    assert "opentimestamps pending pending: proves nothing yet" in said
+    assert "opentimestamps kept it is over something else than this list" in said
+    listed = (SHIPPED / "ots" / "hello-world.txt").read_bytes()
+    told = stated(kept, listed)
+    assert told.fits and not told.promise and told.times == ()
+    assert told.words.startswith("Bitcoin block 358391. The time of a block stands in its header")
+
+
+def test_what_real_evidence_states_of_itself() -> None:
+    """A token's genTime, a v1 log's own time, and none of a v2 log but its token's."""
+    token = (SHIPPED / "rfc3161" / "digicert" / "file.digicert.tsr").read_bytes()
+    file = (SHIPPED / "rfc3161" / "digicert" / "file.txt").read_bytes()
+    told = stated(token, file)
+    assert told.fits and len(told.times) == 1 and "DigiCert" in told.times[0].clock
+    assert stated(token, file + b"x").fits is False
+    artifact = (SHIPPED / "sigstore" / "a.txt").read_bytes()
+    first = stated(bundle("happy-path-v0.3"), artifact)
+    assert first.fits and [time.clock for time in first.times] == ["the log"]
+    second = stated(bundle("rekor2-happy-path"), artifact)
+    assert second.fits and all("authority" in time.clock for time in second.times)
+    none = stated(bundle("rekor2-no-timestamp_fail"), artifact)
+    assert none.times == () and "which states no time" in none.words
+
+
+def bundle(name: str) -> bytes:
+    return (SHIPPED / "sigstore" / name / "bundle.sigstore.json").read_bytes()
 
 
 def test_an_instant_that_is_none_names_no_page(proven: Site) -> None:

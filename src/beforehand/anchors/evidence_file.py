@@ -38,9 +38,11 @@ class Stated:
 
     `fits` is whether it names the list; None where that was not read. Without
     `times` it states none: `words` say where one is to be had, or why nothing
-    was read.
+    was read. `promise` is whether it is a promise by its own bytes, whatever
+    its name says.
     """
 
     fits: bool | None
     times: tuple[StatedTime, ...] = ()
     words: str = ""
+    promise: bool = False

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from beforehand.anchors.anchor import Subject
+from beforehand.anchors.anchor import PENDING, Subject
 from beforehand.anchors.bundle import Bundle, parse_bundle
 from beforehand.anchors.capture import parse_capture, shows
 from beforehand.anchors.evidence_file import Stated, StatedTime
@@ -21,7 +21,7 @@ from beforehand.anchors.evm_record import KIND as EVM
 from beforehand.anchors.evm_record import EvmRecord
 from beforehand.anchors.hashed_entry import V1, parse_hashed_entry
 from beforehand.anchors.lone import evidence_kind
-from beforehand.anchors.ots_file import attestations, parse_proof, proof_digest
+from beforehand.anchors.ots_file import attestations, parse_proof, proof_digest, proof_state
 from beforehand.anchors.tokens import Token, parse_token
 from beforehand.anchors.witness import KIND as WITNESS
 from beforehand.anchors.witness import CosignedRecord
@@ -55,9 +55,11 @@ def _kind(data: bytes) -> str:
 def _ots(data: bytes, listed: bytes) -> Stated:
     proof = parse_proof(data)
     algorithm, stamped = proof_digest(proof)
+    promise = proof_state(proof) == PENDING
     said = "; ".join(dict.fromkeys(leaf.words for leaf in attestations(proof)))
     fits = Subject.of_bytes(listed).digests.get(algorithm) == stamped
-    return Stated(fits, words=f"{said}. The time of a block stands in its header, not in the proof")
+    words = f"{said}. The time of a block stands in its header, not in the proof"
+    return Stated(fits, words=words, promise=promise)
 
 
 def _tsr(data: bytes, listed: bytes) -> Stated:
@@ -107,7 +109,7 @@ def _bundle_times(bundle: Bundle) -> Iterator[StatedTime]:
 def _evm(data: bytes, listed: bytes) -> Stated:
     record = EvmRecord.parse(data)
     if not record.header:
-        return Stated(None, words="a transaction that no block holds yet")
+        return Stated(None, words="a transaction that no block holds yet", promise=True)
     header = Header.parse(record.header)
     raw = included(header.transactions_root, record.place, record.nodes)
     fits = Transaction.parse(raw).data[:32] == Subject.of_bytes(listed).sha256

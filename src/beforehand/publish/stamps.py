@@ -122,6 +122,8 @@ def _read_stamp(
             continue
         data, (anchor, pending) = _bounded(folder / name), named
         said = None if pending else stated(data, listed)
+        if said is not None and said.promise:
+            pending, said = True, None
         evidence.append(PublishedEvidence(name, digest(data), anchor, pending, said))
     return PublishedStamp(size, listed, tuple(evidence))
 
