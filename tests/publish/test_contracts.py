@@ -179,6 +179,13 @@ def test_a_contract_file_that_is_changed_or_lacking_fails_requirement_1(live: Pa
         assert first["status"] == "FAIL", first
 
 
+def test_contracts_that_are_not_published_at_all_leave_requirement_1_open(live: Path) -> None:
+    files = {k: v for k, v in MemoryFolder.of(live).files.items() if "/contracts/" not in k}
+    first = conform_folder(MemoryFolder(files), "2026-01-05T10:30:00Z")["requirements"][0]
+    assert first["status"] == "UNVERIFIABLE"
+    assert any("are not published" in said for said in first["said"])
+
+
 # ---- what states no whole contract
 
 

@@ -57,9 +57,9 @@ def proof_page(day: Day, part: int, catalogue: Catalogue) -> dict[str, Any]:
         "part": part + 1,
         "parts_of": [(name, n) for n, name in enumerate(names, 1)],
         "facts": [
-            (count(len(day.lines)), "lines", ""),
-            (count(len(day.sealed)), "checkpoints", ""),
-            (count(sum(held.stamp is not None for held in day.sealed)), "of them stamped", ""),
+            (count(len(day.lines)), "line" if len(day.lines) == 1 else "lines", ""),
+            (count(len(day.sealed)), "checkpoint" if len(day.sealed) == 1 else "checkpoints", ""),
+            (count(sum(held.stamp is not None for held in day.sealed)), "with a stamped list", ""),
         ],
         "before": days[place - 1] if place else "",
         "after": days[place + 1] if place + 1 < len(days) else "",

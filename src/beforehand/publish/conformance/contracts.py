@@ -104,6 +104,11 @@ def _check_files(check: Check, exhibit: Exhibit, held: DeclaredContracts) -> Non
     """Each published contract is the bytes that its name is the hash of, and none is lacking."""
     folder, base = exhibit.folder, f"{exhibit.base}/{CONTRACTS}/"
     if folder is None or not any(name.startswith(base) for name in folder.names()):
+        if held.short:  # without a profile the question line is the contract itself
+            check.gap(
+                "the contracts behind the declared short ids are not published",
+                f"publish each as {base}HEX.json, named by its SHA-256",
+            )
         return
     lacking = 0
     for sha256 in {ids.contract_id.partition(":")[2] for ids in held.ids.values()}:
