@@ -201,6 +201,13 @@ OWN: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     ),
     "reference": table({**settled, "price": numbers}),
     "resolution": table({**settled, "outcome": outcomes}),
+    "confirmation": table(
+        {
+            **{key: shape for key, shape in settled.items() if key != "final"},
+            "value": outcomes,
+            "line": lines,
+        }
+    ),
     "correction": table(
         {
             "lines": st.lists(lines, min_size=1, max_size=3),
@@ -302,6 +309,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "source": "x",
         "final": "x",
     },
+    "confirmation": {
+        "question": QUESTION,
+        "value": "yes",
+        "instant": "2026-01-05",
+        "source": "y",
+        "line": 3,
+    },
     "correction": {"lines": [3], "what": "price", "source": "x", "reason": "x"},
     "fill": {"account": "a", "order": "o", "depth_line": 1, "shares": "-2", "money": "1.25"},
     "mark": {"account": "a", "order": "o", "depth_line": 1, "shares": "2", "money": "1.25"},
@@ -322,6 +336,16 @@ EXAMPLES = {kind: {"at": AT, "kind": kind, **own} for kind, own in EXAMPLES.item
 # The kinds of DESIGN 3, in its table's words.
 KINDS = (
     *("league", "segment", "question", "roster", "run", "snapshot", "ask", "answer", "close"),
-    *("reference", "resolution", "correction", "fill", "mark", "proof", "release", "key"),
+    *(
+        "reference",
+        "resolution",
+        "confirmation",
+        "correction",
+        "fill",
+        "mark",
+        "proof",
+        "release",
+        "key",
+    ),
     *("revealed", "erased"),
 )

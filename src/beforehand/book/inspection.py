@@ -19,7 +19,7 @@ MAX_CHECKPOINTS = 100_000
 KNOWN_KINDS = frozenset(
     {
         *("league", "segment", "question", "roster", "run", "close", "snapshot", "ask", "answer"),
-        *("reference", "resolution", "correction", "fill", "mark"),
+        *("reference", "resolution", "confirmation", "correction", "fill", "mark"),
         *("proof", "release", "key", "revealed", "erased"),
     }
 )

@@ -10,6 +10,7 @@ import beforehand
 from beforehand.cli import (
     bench,
     blocks,
+    confirming,
     conforming,
     contracting,
     correcting,
@@ -64,6 +65,7 @@ app.command("tick", epilog=operating.TICK_EPILOG)(operating.tick_once)
 app.command("run", epilog=operating.RUN_EPILOG)(operating.run_league)
 app.command(epilog=telling.STATUS_EPILOG)(telling.status)
 app.command(epilog=telling.COSTS_EPILOG)(telling.costs)
+app.command("confirm", epilog=confirming.EPILOG)(confirming.confirm_outcomes)
 app.command("reparse", epilog=reparsing.EPILOG)(reparsing.reparse)
 app.command(epilog=keeping.EXPORT_EPILOG)(keeping.export)
 app.command(epilog=keeping.BACKUP_EPILOG)(keeping.backup)

@@ -33,7 +33,14 @@ from beforehand.publish.leaderboard import score_league
 from beforehand.publish.package import data_package
 from beforehand.publish.parquet import write_parquet
 from beforehand.publish.rows import Row
-from beforehand.publish.stamps import STAMPS_NAME, cosigned, publish_log_key, publish_stamps
+from beforehand.publish.stamps import (
+    REPLICATIONS_NAME,
+    STAMPS_NAME,
+    cosigned,
+    publish_log_key,
+    publish_replications,
+    publish_stamps,
+)
 from beforehand.publish.tables import COLUMNS, table_csv, table_rows
 from beforehand.records.codec import decode_json, digest
 from beforehand.records.declaration import declaration_schema
@@ -114,6 +121,7 @@ def write_data(
     _write_book(reader, lines, notes, due, base, progress)
     publish_stamps(stamps, base, len(lines))
     publish_log_key(reader.folder / "keys", base)
+    publish_replications(reader.folder.parent / REPLICATIONS_NAME, base)
     progress("tables", 0, 1)
     grid = Grid.of(fold.declaration.grid)
     cells, attempts = table_rows(scores.rows, grid), attempt_rows(scores.attempts, grid)

@@ -13,6 +13,8 @@ from beforehand.errors import FormatError
 from beforehand.records.codec import decode_json, digest
 
 STAMPS_NAME = "stamps"
+REPLICATIONS_NAME = "replications"
+MAX_REPLICATION_BYTES = 4 << 20
 WITNESS_NAME = "list.txt.witness.json"
 MAX_STAMP_BYTES = 1 << 20
 # The public half of the key that signs a log's entries, in the book's and the published `keys/`.
@@ -55,6 +57,25 @@ def publish_log_key(keys: Path, base: Path) -> bool:
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(data)
     return True
+
+
+def publish_replications(replications: Path, base: Path) -> int:
+    """Publish what second pipelines sent: each record with its code; how many files.
+
+    A folder of the league, `replications/NAME/`, one level deep. FormatError where a
+    file is over the limit.
+    """
+    copied = 0
+    for path in sorted(replications.glob("*/*")):
+        if path.is_symlink() or path.parent.is_symlink() or not path.is_file():
+            continue
+        if path.stat().st_size > MAX_REPLICATION_BYTES:
+            raise FormatError(f"{path} is over {MAX_REPLICATION_BYTES} bytes, and is not published")
+        target = base / REPLICATIONS_NAME / path.parent.name / path.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+        copied += 1
+    return copied
 
 
 def cosigned(stamps: Path, size: int, note: bytes) -> bytes:

@@ -12,7 +12,7 @@ from beforehand.records.league import KeyChange, League, Segment
 from beforehand.records.order import Fill, Mark
 from beforehand.records.question import Question
 from beforehand.records.record import Record, Unknown, json_copy
-from beforehand.records.resolution import Correction, Reference, Resolution
+from beforehand.records.resolution import Confirmation, Correction, Reference, Resolution
 from beforehand.records.run import Ask, Close, Roster, Run
 from beforehand.records.shape import Digest, Integer, Text
 from beforehand.records.snapshot import Snapshot
@@ -31,6 +31,7 @@ KINDS: dict[str, type[Record]] = {
         Close,
         Reference,
         Resolution,
+        Confirmation,
         Correction,
         Fill,
         Mark,

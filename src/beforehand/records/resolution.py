@@ -74,6 +74,29 @@ class Resolution(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Confirmation(Record):
+    """What a second source, independent of the first, says of a settled question.
+
+    It changes no outcome: where the two differ, both words stand in the book.
+    """
+
+    kind: ClassVar[str] = "confirmation"
+    own: ClassVar[Mapping[str, Shape]] = {
+        "question": QUESTION_ID,
+        "value": Choice(OUTCOMES),
+        "instant": MOMENT,
+        "source": Text(200),
+        "line": Integer(1),
+    }
+
+    question: str
+    value: str
+    instant: str
+    source: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Correction(Record):
     """A later word on earlier lines; it never rewrites them.
 

@@ -20,6 +20,7 @@ KIND_WORDS = {
     "close": "how an occasion ended, or that it was missed",
     "reference": "a price read after the seal",
     "resolution": "an outcome",
+    "confirmation": "a second source's word on an outcome",
     "correction": "a later word on earlier lines; nothing is rewritten",
     "fill": "a simulated execution",
     "mark": "the value of positions",

@@ -17,6 +17,7 @@ from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import take_walked
 from beforehand.publish.conformance.folder_lines import read_cells, take_line
 from beforehand.publish.conformance.profile import Profile
+from beforehand.publish.conformance.replication import read_replications
 from beforehand.publish.conformance.result import Pointer
 from beforehand.publish.conformance.said import (
     Answer,
@@ -83,6 +84,7 @@ def read_book(
     if table is not None:
         _read_rows(exhibit, folder, table)
     _read_board(exhibit, folder, names)
+    exhibit.replications = read_replications(folder, names)
     return exhibit
 
 

@@ -1,15 +1,21 @@
 """The ladder of claims (the seed's Table B1): what each level supports, and leaves open.
 
-A rung stands on those below it. What public files cannot show is not reached.
+A rung stands on those below it. Each is computed from evidence in public files,
+and what they do not show is not reached; the reason says what was counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from beforehand.publish.conformance.exhibit import Exhibit
+from beforehand.publish.conformance.replication import LEFT_OPEN as UNREPLICATED
+from beforehand.publish.conformance.replication import lacks_replication
 from beforehand.publish.conformance.result import NOT_APPLICABLE, PASS, Check
+from beforehand.publish.conformance.second_source import LEFT_OPEN as UNRECONCILED
+from beforehand.publish.conformance.second_source import lacks_second_source
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,13 @@ class Rung:
     supports: str
     open: str
     needs: tuple[int, ...]
-    never: str = ""
+    lacking: Callable[[Exhibit], str] = lambda exhibit: ""
+
+
+def _lacks_primary(exhibit: Exhibit) -> str:
+    if exhibit.declaration("primary"):
+        return ""
+    return "no primary comparison is declared before its window"
 
 
 RUNGS = (
@@ -31,14 +43,14 @@ RUNGS = (
     Rung("verified external commitment", "the record existed by a time that others vouch for",
          "whether the outcomes are right", (3,)),
     Rung("outcomes reconciled with an independent price source",
-         "the outcomes are what another source says too", "whether the skill is more than luck",
-         (4,), "this checker asks no price source: reconcile the outcomes yourself"),
+         "the outcomes are what another source says too",
+         f"whether the skill is more than luck; {UNRECONCILED}",
+         (4,), lacks_second_source),
     Rung("prospective paired evaluation frozen before its window",
          "a difference between forecasters that was asked about in advance",
-         "whether another pipeline finds the same", (9, 10, 15)),
+         "whether another pipeline finds the same", (9, 10, 15), _lacks_primary),
     Rung("replication by a second pipeline", "the finding does not hang on one operator",
-         "everything that both pipelines share", (),
-         "a replication is somebody else's league: no file of this one shows it"),
+         UNREPLICATED, (), lacks_replication),
 )  # fmt: skip
 
 
@@ -68,6 +80,4 @@ def _lacking(rung: Rung, status: dict[int, str], exhibit: Exhibit) -> str:
     if unmet:
         named = ", ".join(f"{number} {status.get(number, NOT_APPLICABLE)}" for number in unmet)
         return f"requirements not met here: {named}"
-    if rung.title.startswith("prospective") and not exhibit.declaration("primary"):
-        return "no primary comparison is declared before its window"
-    return rung.never
+    return rung.lacking(exhibit)

@@ -14,11 +14,13 @@ from beforehand.publish.conformance.said import (
     Answer,
     Ask,
     Body,
+    Confirmation,
     Contract,
     Correction,
     Evidence,
     Outcome,
     ProofSaid,
+    Replication,
     Roster,
     Row,
     Run,
@@ -67,6 +69,8 @@ class Exhibit:
     closes: dict[str, str] = field(default_factory=dict)
     references: list[Outcome] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
+    confirmations: list[Confirmation] = field(default_factory=list)
+    replications: list[Replication] = field(default_factory=list)
     corrections: list[Correction] = field(default_factory=list)
     proofs: list[ProofSaid] = field(default_factory=list)
     releases: list[tuple[int, str, dict[str, Any]]] = field(default_factory=list)

@@ -16,6 +16,7 @@ from beforehand.publish.conformance.evidence import take_evidence, take_lists
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_lines import read_cells, take_line
 from beforehand.publish.conformance.profile import Profile
+from beforehand.publish.conformance.replication import read_replications
 from beforehand.publish.conformance.result import Pointer
 from beforehand.publish.conformance.said import Answer, before, text
 from beforehand.publish.conformance.tables import read_json, read_rows, read_table
@@ -66,6 +67,7 @@ def read_folder(folder: Folder, profile: Profile, as_of: str, league: str | None
     _read_tables(exhibit, folder, base)
     exhibit.has_code = folder.has("api/v1/recount.py") or folder.has(f"{base}/recount.py")
     _recount(exhibit, folder, base)
+    exhibit.replications = read_replications(folder, names)
     return exhibit
 
 

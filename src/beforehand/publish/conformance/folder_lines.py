@@ -10,6 +10,7 @@ from beforehand.publish.conformance.said import (
     Answer,
     Ask,
     Body,
+    Confirmation,
     Contract,
     Correction,
     Outcome,
@@ -146,8 +147,20 @@ def _answer(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
 
 def _outcome(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
     exhibit.outcomes.append(
-        Outcome(n, at, text(value, "question"), text(value, "outcome"), text(value, "instant"))
-    )
+        Outcome(
+            n, at, text(value, "question"), text(value, "outcome"), text(value, "instant"),
+            text(value, "source"),
+        )
+    )  # fmt: skip
+
+
+def _confirmation(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
+    exhibit.confirmations.append(
+        Confirmation(
+            n, text(value, "question"), text(value, "value"), text(value, "source"),
+            number(value, "line") or 0,
+        )
+    )  # fmt: skip
 
 
 def _reference(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
@@ -198,6 +211,7 @@ _TAKERS = {
     "ask": _ask,
     "answer": _answer,
     "resolution": _outcome,
+    "confirmation": _confirmation,
     "reference": _reference,
     "correction": _correction,
     "proof": _proof,

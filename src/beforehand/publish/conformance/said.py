@@ -131,6 +131,27 @@ class Outcome:
     question: str
     outcome: str
     instant: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """A second source's word on the outcome of line `line`."""
+
+    n: int
+    question: str
+    value: str
+    source: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Replication:
+    """A record of a second pipeline as it is published: its file, its bytes, its code's hashes."""
+
+    place: Pointer
+    data: bytes
+    beside: Mapping[str, str]
 
 
 @dataclass(frozen=True)
