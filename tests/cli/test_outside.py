@@ -215,8 +215,10 @@ def test_one_bad_anchor_leaves_the_others(
 
 def test_the_declared_margin_only_ever_adds(tmp_path: Path, pen: Pen) -> None:
     lines = list(pen.store.lines())
-    assert "margin_minutes" not in declared_content(tmp_path / "league", lines).get("anchors", {})
-    assert declared_content(tmp_path, lines) == {}
+    assert "margin_minutes" not in declared_content(tmp_path / "league", lines)[""].get(
+        "anchors", {}
+    )
+    assert declared_content(tmp_path, lines) == {"": {}}
     assert declared_content(tmp_path, []) == {}
     given = ReaderTrust()
     for minutes, bitcoin, evm in ((0, 120, 0.25), (60, 120, 60), (600, 600, 600)):

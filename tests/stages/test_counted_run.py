@@ -165,7 +165,7 @@ def test_attack_a_better_rerun_counted(tmp_path: Path, label: bool) -> None:
         build_rows(folded(honest, league))
     )
     live = [raw.replace(b'"time": "simulated"', b'"time": "live"') for raw in forged]
-    declared = league.declaration.content
+    declared = {"": league.declaration.content}
     levels = run_levels(live, [], sound=True, declared=declared)
     assert levels[run]["P3"].level == "0"
     assert "by the declared rule a run of the slot" in levels[run]["P3"].evidence
@@ -189,7 +189,7 @@ def test_attack_a_second_run_of_a_counted_slot(tmp_path: Path) -> None:
     again = [raw.replace(b"2026-01-05T1000", b"2026-01-05T1001") for raw in raws(league)[1:]]
     lines = [*raws(league), *again]
     live = [raw.replace(b'"time": "simulated"', b'"time": "live"') for raw in lines]
-    levels = run_levels(live, [], sound=True, declared=league.declaration.content)
+    levels = run_levels(live, [], sound=True, declared={"": league.declaration.content})
     assert [_level(held["P3"]) for held in levels.values()] == ["1", "0"]
     assert "a rerun" in levels["2026-01-05T1001"]["P3"].evidence
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from beforehand.book.store import write_synced
 from beforehand.cli.league_folder import DECLARATION_NAME, EXAMPLE_DOMAIN, LeagueFolder
-from beforehand.cli.screen import aligned, errors_named, out
+from beforehand.cli.screen import TURN_SECONDS, aligned, errors_named, out
 from beforehand.cli.world import forecasters_of
 from beforehand.clock import SystemClock
 from beforehand.errors import FormatError, RuleError
@@ -25,6 +25,7 @@ from beforehand.records.lineup import Lineup
 from beforehand.stages.declare import declare, open_league
 from beforehand.stages.opening import ROSTER_FILE
 from beforehand.stages.outlook import Outlook, outlook
+from beforehand.stages.segment import open_segment
 from beforehand.stages.slots import next_slot
 from beforehand.stages.status import counted, money
 
@@ -46,9 +47,16 @@ def declare_league(
         Path | None,
         typer.Option(help="The last checkpoint of a book that ended and that this one follows."),
     ] = None,
+    segment: Annotated[
+        bool, typer.Option("--segment", help="Seal it as a new segment of the running league.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Check a league's declaration; without --check or --dry-run, seal it as line 1 of a book."""
+    """Check a league's declaration; without --check or --dry-run, seal it as line 1 of a book.
+
+    With --segment, seal the changed declaration.toml as a new segment: it is in
+    force from the next run on, and no statistic crosses from one to the next.
+    """
     with errors_named("See docs/reference/declaration.md for every key."):
         given = Path(file)
         if given.is_dir():
@@ -74,6 +82,9 @@ def declare_league(
             return
         if folder is None:
             raise RuleError("give --check to check only, or --dir FOLDER to begin the league there")
+        if segment:
+            _open_segment(declaration, folder, successor_of)
+            return
         if asked and not missing:
             _own_name(declaration, folder)
         _declare(declaration, folder, successor_of)
@@ -109,6 +120,26 @@ def _declare(declaration: Declaration, folder: Path, successor_of: Path | None) 
     out.print(
         f"Keep {league.book / 'keys'} safe, and the recovery key in it elsewhere; then: "
         f"beforehand run {folder}",
+        soft_wrap=True,
+    )
+
+
+def _open_segment(declaration: Declaration, folder: Path, successor_of: Path | None) -> None:
+    """Seal the folder's declaration as a new segment of its book."""
+    if successor_of is not None:
+        raise RuleError("--segment goes on in the same book, --successor-of begins another: one")
+    league = LeagueFolder.at(folder)
+    if league.declaration_file.read_bytes() != declaration.data:
+        raise RuleError(f"write the new rules to {league.declaration_file}, and declare the folder")
+    plugins = sealed_plugins(Lineup.of(declaration.content).models)  # one that fails stops here
+    pen, situation = league.open(wait=TURN_SECONDS)
+    with pen:
+        n, new = open_segment(pen, situation, declaration, plugins)
+    said = f"line {n}" if new else f"line {n}, sealed before"
+    out.print(
+        f"segment {declaration.segment} of {declaration.name}, methodology "
+        f"{declaration.methodology}: {said}",
+        markup=False,
         soft_wrap=True,
     )
 

@@ -43,7 +43,7 @@ from beforehand.publish.levels import (
     least_levels,
     run_levels,
 )
-from beforehand.publish.run_facts import BookFacts, read_fields
+from beforehand.publish.run_facts import BookFacts, Declared, read_fields
 from beforehand.publish.stamps import WITNESS_NAME
 from beforehand.records.codec import is_digest
 from beforehand.records.declaration import Declaration
@@ -77,7 +77,7 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
         with book.open("rb") as stream:
             lines = stream.read().split(b"\n")[:-1]
         declared = declared_content(base, lines)
-        anchors: Mapping[str, Any] = declared.get("anchors", {})
+        anchors: Mapping[str, Any] = declared.get("", {}).get("anchors", {})
         reader = with_margin(given, anchors)
         checked = _check_stamps(report, base, paths[name], reader, as_of)
         witnessed = _witnessed(report, base, paths[name], lines, reader, as_of)
@@ -104,7 +104,7 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
 
 
 def _find_mislabelled(
-    report: Report, lines: Sequence[bytes], path: str, declared: Mapping[str, Any]
+    report: Report, lines: Sequence[bytes], path: str, declared: Declared
 ) -> None:
     """Every run whose label is not what the declared rule makes of its slot."""
     for run in BookFacts(lines, declared).runs.values():
@@ -112,9 +112,23 @@ def _find_mislabelled(
             report.find(10, f"{path}/book.jsonl line {run.line}", f"the run is {run.mislabelled}")
 
 
-def declared_content(base: Path, lines: Sequence[bytes]) -> Mapping[str, Any]:
-    """What the declaration says; nothing where it is not there, a finding elsewhere."""
-    sha256 = read_fields(lines[0]).get("declaration_sha256") if lines else None
+def declared_content(base: Path, lines: Sequence[bytes]) -> Declared:
+    """What each segment's declaration says, and under "" the first one.
+
+    Nothing of one that is not there: that is a finding elsewhere.
+    """
+    held = {"": _declaration_in(base, lines[0])} if lines else {}
+    for raw in lines:
+        if b'"segment"' not in raw or b"declaration_sha256" not in raw:
+            continue
+        value = read_fields(raw)
+        if value.get("kind") == "segment" and isinstance(value.get("segment"), str):
+            held[value["segment"]] = _declaration_in(base, raw)
+    return held
+
+
+def _declaration_in(base: Path, raw: bytes) -> Mapping[str, Any]:
+    sha256 = read_fields(raw).get("declaration_sha256")
     if not is_digest(sha256):
         return {}
     try:

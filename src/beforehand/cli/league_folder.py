@@ -141,7 +141,7 @@ class LeagueFolder:
             return None
         return (
             f"{file} was changed after it was sealed, and the change has no effect: rules change "
-            "only in a new book, see beforehand declare --successor-of"
+            "in a new segment, see beforehand declare --segment"
         )
 
     def open(self, clock: Clock | None = None, *, wait: float = 0.0) -> tuple[Pen, Situation]:

@@ -20,10 +20,10 @@ from beforehand.cli.world import open_world
 from beforehand.clock import Clock, instant_key
 from beforehand.errors import BeforehandError, ConflictError
 from beforehand.records.codec import decode_json
-from beforehand.records.league import League
 from beforehand.relay.watch import keep_watch
 from beforehand.stages.anchoring import seal_proofs, stamp_checkpoint
 from beforehand.stages.answer_stamps import AnswerStamps
+from beforehand.stages.declare import plugins_of
 from beforehand.stages.pen import Pen
 from beforehand.stages.situation import Situation
 from beforehand.stages.status import counted
@@ -140,10 +140,8 @@ async def step(
     league: LeagueFolder, pen: Pen, situation: Situation, bars: Any, extra: str | None = None
 ) -> Ticked:
     """One tick, with the world opened for it and given back."""
-    first = pen.records()[0][1]
-    plugins = first.plugins if isinstance(first, League) else ()
     stamps = answer_stamps(league, situation.declaration, pen)
-    async with open_world(league, situation.declaration, pen.clock, bars, plugins) as world:
+    async with open_world(league, situation.declaration, pen.clock, bars, plugins_of(pen)) as world:
         world.stamp = lambda held: _stamp_run(league, held, situation, stamps)
         world.stamp_answer = None if stamps is None else stamps.sealed
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from beforehand.book.reader import BookReader
 from beforehand.publish.checkers import checker_sha256
 from beforehand.publish.kept_checkers import keep_checkers
 from beforehand.publish.public import FILES, Publication, seal_public, swap_in, write_data
+from beforehand.publish.segments import SegmentScores
 from beforehand.publish.stamps import read_stamps
 from beforehand.records.codec import decode_json
-from beforehand.site.pages import write_site
+from beforehand.site.pages import segment_root, write_site
 from beforehand.site.view import SiteView
 from beforehand.stages.key import SigningKey
 
@@ -56,6 +58,8 @@ def publish_league(
             stamps=read_stamps(fresh / "api" / "v1" / data.fold.league.league, stated),
         )
         write_site(view, fresh, progress)
+        for part in data.earlier:
+            write_site(_earlier_view(view, part), fresh, progress)
         keep_checkers(public, fresh, as_of)
         progress("hash and sign", 0, 1)
         seal_public(fresh, [(data, key.verifier, key.sign)], as_of)
@@ -65,12 +69,25 @@ def publish_league(
     return data
 
 
+def _earlier_view(view: SiteView, part: SegmentScores) -> SiteView:
+    """The pages of a segment that has ended, below the league's."""
+    return replace(
+        view,
+        fold=part.fold,
+        rows=part.scores.rows,
+        attempts=part.scores.attempts,
+        board=part.scores.board,
+        published=[],
+        root=segment_root(view.league, part.segment),
+    )
+
+
 def not_revealed_told(data: Publication) -> list[str]:
     """A sentence a body that is due and no longer kept, and so could not be published."""
     return [
         f"not revealed: the {held.role} of line {held.line}, due at {held.due}, is not kept: "
         f"SHA-256 {held.sha256}"
-        for held in data.fold.not_revealed
+        for held in data.not_revealed
     ]
 
 

@@ -20,7 +20,7 @@ _SQL_TYPES = {"string": "TEXT", "integer": "INTEGER"}
 # order. A name with a dot leads into a table of the entry.
 _BOARD_COLUMNS = (
     ("rank", "INTEGER"),
-    ("forecaster", "TEXT PRIMARY KEY"),
+    ("forecaster", "TEXT"),
     ("kind", "TEXT"),
     ("n_counted", "INTEGER"),
     ("clusters", "INTEGER"),
@@ -67,7 +67,7 @@ _RUN_COLUMNS = (
     ("closed_at", "TEXT"),
 )
 _COHORT_COLUMNS = (
-    ("cohort", "TEXT PRIMARY KEY"),
+    ("cohort", "TEXT"),
     ("state", "TEXT"),
     ("first_slot", "TEXT"),
     ("runs", "INTEGER"),
@@ -83,11 +83,18 @@ _COHORT_COLUMNS = (
     *_MONEY_COLUMNS,
 )
 _COST_COLUMNS = (
-    ("forecaster", "TEXT PRIMARY KEY"),
+    ("forecaster", "TEXT"),
     *_MONEY_COLUMNS,
     ("valid", "INTEGER"),
     ("committed_a_valid", "TEXT"),
     ("median_latency_ms", "INTEGER"),
+)
+_SEGMENT_COLUMNS = (
+    ("segment", "TEXT PRIMARY KEY"),
+    *((name, "TEXT") for name in ("methodology", "declaration_sha256")),
+    ("line", "INTEGER"),
+    *((name, "TEXT") for name in ("at", "time", "why")),
+    ("runs", "INTEGER"),
 )
 _NOT_REVEALED_COLUMNS = (
     ("line", "INTEGER"),
@@ -111,13 +118,14 @@ _SHORT = {
 def sqlite_tables(
     cells: list[tuple[Any, ...]],
     attempts: list[tuple[Any, ...]],
-    board: Mapping[str, Any],
+    boards: Sequence[Mapping[str, Any]],
     fold: LeagueFold,
 ) -> Tables:
-    """The tables of `league.sqlite`."""
-    costs = board["costs"] or {"forecasters": ()}
+    """The tables of `league.sqlite`; `boards` has one of each segment, in their order."""
+    hidden = [held.told() for held in fold.not_revealed]
     return {
-        "not_revealed": _read_off(_NOT_REVEALED_COLUMNS, board["not_revealed"]),
+        "not_revealed": _read_off(_NOT_REVEALED_COLUMNS, hidden),
+        "segments": _read_off(_SEGMENT_COLUMNS, boards[-1]["segments"]),
         "corrections": (
             "line INTEGER PRIMARY KEY, at TEXT, lines TEXT, source TEXT, reason TEXT, outcome TEXT",
             [
@@ -137,10 +145,14 @@ def sqlite_tables(
             [(name, s.line, s.outcome, s.instant) for name, s in fold.settled.items()],
         ),
         "seats": (_SEATS_SQL, _seat_rows(fold)),
-        "leaderboard": _read_off(_BOARD_COLUMNS, board["forecasters"]),
-        "runs": _read_off(_RUN_COLUMNS, board["runs"] or ()),
-        "cohorts": _read_off(_COHORT_COLUMNS, board["cohorts"] or ()),
-        "costs": _read_off(_COST_COLUMNS, costs["forecasters"]),
+        "leaderboard": _by_segment(_BOARD_COLUMNS, boards, "forecasters"),
+        "runs": _by_segment(_RUN_COLUMNS, boards, "runs"),
+        "cohorts": _by_segment(_COHORT_COLUMNS, boards, "cohorts"),
+        "costs": _by_segment(
+            _COST_COLUMNS,
+            [{**board, "costs": (board["costs"] or {}).get("forecasters")} for board in boards],
+            "costs",
+        ),
         "dictionary": (
             "name TEXT, type TEXT, meaning TEXT, table_name TEXT",
             [
@@ -180,6 +192,16 @@ def _seat_rows(fold: LeagueFold) -> list[tuple[Any, ...]]:
 
 def _columns_sql(columns: Sequence[Column[Any]]) -> str:
     return ", ".join(f'"{column.name}" {_SQL_TYPES[column.type]}' for column in columns)
+
+
+def _by_segment(
+    columns: Sequence[tuple[str, str]], boards: Sequence[Mapping[str, Any]], key: str
+) -> tuple[str, list[tuple[Any, ...]]]:
+    """A table of what every segment's board has under a key, with the segment's name."""
+    entries = [
+        {**entry, "segment": board["segment"]} for board in boards for entry in board[key] or ()
+    ]
+    return _read_off([*columns, ("segment", "TEXT")], entries)
 
 
 def _read_off(

@@ -22,6 +22,7 @@ from beforehand.records.record import Record, Unknown
 from beforehand.records.resolution import Correction, Resolution
 from beforehand.records.run import Ask, Close, Roster, Run
 from beforehand.records.snapshot import Quote, Snapshot
+from beforehand.records.succession import check_succession
 
 ReadBody = Callable[[str], bytes | None]
 
@@ -47,6 +48,8 @@ class LeagueFold:
     `runs`, `closes` and `ends` are by run: what began, how it ended, and the
     line of the prices that were read again at its end. `replies` gives the
     first answer line of an ask line. `key` is the one in force at the end.
+    `declaration` is the one of the last segment, `declarations` has each by
+    its segment.
     `not_revealed` are the bodies that are due and not there, `erased` those
     that were dropped on request.
     `contracts` has the ids of every question's event contract.
@@ -58,6 +61,8 @@ class LeagueFold:
     lines: int = 0
     last_at: str = ""
     segments: dict[str, Segment] = field(default_factory=dict)
+    segment_lines: dict[str, int] = field(default_factory=dict)
+    declarations: dict[str, Declaration] = field(default_factory=dict)
     questions: dict[str, tuple[int, Question]] = field(default_factory=dict)
     rosters: dict[int, Roster] = field(default_factory=dict)
     runs: dict[str, tuple[int, Run]] = field(default_factory=dict)
@@ -73,6 +78,7 @@ class LeagueFold:
     corrections: dict[int, Correction] = field(default_factory=dict)
     not_revealed: tuple[Unrevealed, ...] = ()
     erased: frozenset[str] = frozenset()
+    contracts: ContractRegister = field(default_factory=ContractRegister)
 
     @cached_property
     def undisclosed(self) -> dict[str, str]:
@@ -89,7 +95,13 @@ class LeagueFold:
                 held[line] = (*held.get(line, ()), n)
         return held
 
-    contracts: ContractRegister = field(default_factory=ContractRegister)
+    def segment_at(self, line: int) -> str:
+        """The segment in force at a line, "" before the first."""
+        held = ""
+        for name, n in self.segment_lines.items():
+            if n <= line:
+                held = name
+        return held
 
     def roster_of(self, run: str) -> Roster:
         """The roster that a run names."""
@@ -101,7 +113,8 @@ class LeagueFold:
         Where rule and label differ, the label moves no number.
         """
         record = self.runs[run][1]
-        told = counts_by_rule(self.declaration.content, record.slot)
+        declared = self.declarations.get(record.segment, self.declaration)
+        told = counts_by_rule(declared.content, record.slot)
         return record.counted if told is None else told
 
     def quotes_of(self, run: str) -> dict[str, Quote]:
@@ -186,9 +199,7 @@ def _begin(record: Record | Unknown, read_body: ReadBody) -> LeagueFold:
 def _take(fold: LeagueFold, n: int, record: Record | Unknown, read_body: ReadBody) -> None:
     match record:
         case Segment():
-            if fold.segments and record.segment not in fold.segments:
-                raise FormatError("a second segment: this version scores leagues of one")
-            fold.segments[record.segment] = record
+            _take_segment(fold, n, record, read_body)
         case Question():
             if record.question not in fold.questions:
                 fold.contracts.take(n, record)
@@ -236,6 +247,26 @@ def _take(fold: LeagueFold, n: int, record: Record | Unknown, read_body: ReadBod
             pass
 
 
+def _take_segment(fold: LeagueFold, n: int, record: Segment, read_body: ReadBody) -> None:
+    """A later segment brings its own declaration, which is in force from its line on."""
+    if record.declaration_sha256 is not None:
+        data = read_body(record.declaration_sha256)
+        if data is None:
+            raise FormatError("the declaration of the segment is not among the bodies")
+        declared = Declaration.parse(data, "declaration")
+        if declared.sha256 != record.declaration_sha256:
+            raise FormatError("the declaration of the segment does not hash to its name")
+        if declared.segment != record.segment or record.segment in fold.segments:
+            raise FormatError(f"a new segment has a name of its own, not {record.segment!r:.80}")
+        check_succession(fold.declaration, declared)
+        fold.declaration = declared
+    elif fold.segments and record.segment not in fold.segments:
+        raise FormatError("a later segment names its declaration; this one does not")
+    fold.segments[record.segment] = record
+    fold.segment_lines.setdefault(record.segment, n)
+    fold.declarations[record.segment] = fold.declaration
+
+
 def _renew(fold: LeagueFold, record: Snapshot) -> None:
     """Newer prices of a run, for the questions that nobody was asked yet."""
     held = fold.renewed.setdefault(record.run, {})
@@ -274,6 +305,8 @@ def _check_run(fold: LeagueFold, run: Run) -> None:
         raise FormatError("the run names the roster or snapshot of another run")
     if snapshot.moment == "end":
         raise FormatError("the run names a snapshot of a run's end as that of its start")
+    if len(fold.segments) > 1 and run.segment != next(reversed(fold.segments)):
+        raise FormatError(f"the run is of the segment {run.segment!r:.80}, which has ended")
     for name in run.questions or ():
         if name not in fold.questions:
             raise FormatError(f"the question {name!r:.80} is not in the book")

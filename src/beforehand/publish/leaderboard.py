@@ -156,7 +156,7 @@ def _entries(
 
 
 def _head(fold: LeagueFold, view: BoardView) -> dict[str, Any]:
-    """What the board is of, and the rules it follows."""
+    """What the board is of, and the rules it follows. `segments` are for who has the whole book."""
     rules = view.rules
     least = rules.min_reliability
     return {
@@ -167,6 +167,8 @@ def _head(fold: LeagueFold, view: BoardView) -> dict[str, Any]:
         "lines": fold.lines,
         "as_of": fold.last_at,
         "time": [segment.time for segment in fold.segments.values()],
+        "segment": next(reversed(fold.segments), ""),
+        "segments": [],
         "grid": str(fold.declaration.grid),
         "level": str(LEVEL),
         "rules": {

@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from beforehand.anchors.anchor import CHECKS, PUBLIC_RECORD, SIGNED_TIME, Verdict
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
-from beforehand.publish.run_facts import BEFORE_ALL, BookFacts, Facts, RunFacts
+from beforehand.publish.run_facts import BEFORE_ALL, BookFacts, Declared, Facts, RunFacts
 from beforehand.publish.second_book import Searched
 
 PROPERTIES = {
@@ -92,7 +91,7 @@ def run_levels(
     sound: bool,
     witnessed: Sequence[Cosigned] = (),
     quorum: int = NEED_TOKENS,
-    declared: Mapping[str, Any] | None = None,
+    declared: Declared | None = None,
     searched: Searched | None = None,
 ) -> dict[str, dict[str, Level]]:
     """The levels of every run, by run and property.
@@ -101,10 +100,10 @@ def run_levels(
     verified, `checked` the evidence over its prefixes, `witnessed` the
     checkpoints that enough of the reader's own witnesses cosigned. `quorum` is
     how many authorities the declaration asks for; by the rule of `declared`, its
-    content, the labels of the runs are judged once more. `searched` is where a
+    content by segment, the labels of the runs are judged once more. `searched` is where a
     second book was looked for.
     """
-    book = BookFacts(lines, declared or {})
+    book = BookFacts(lines, declared)
     return levels_of_facts(
         book, checked, sound=sound, witnessed=witnessed, quorum=quorum, searched=searched
     )

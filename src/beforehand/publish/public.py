@@ -21,7 +21,7 @@ from beforehand.book.tiles import tile_files
 from beforehand.clock import instant_key
 from beforehand.errors import RuleError
 from beforehand.publish.attempts import Attempt
-from beforehand.publish.attempts_table import ATTEMPT_COLUMNS, attempt_rows
+from beforehand.publish.attempts_table import ATTEMPT_COLUMNS
 from beforehand.publish.checkers import build_recount, build_verify
 from beforehand.publish.code import CODE_PATH, code_content
 from beforehand.publish.conformance.pyz import build_pyz
@@ -29,10 +29,16 @@ from beforehand.publish.contracts import CONTRACT_PROFILE, CONTRACT_SCHEMA, CONT
 from beforehand.publish.database import sqlite_tables, write_sqlite
 from beforehand.publish.diagnostics import diagnostics
 from beforehand.publish.fold import LeagueFold, fold_book
-from beforehand.publish.leaderboard import score_league
 from beforehand.publish.package import data_package
 from beforehand.publish.parquet import write_parquet
 from beforehand.publish.rows import Row
+from beforehand.publish.segments import (
+    SegmentScores,
+    all_attempts,
+    all_forecasts,
+    boards_by_file,
+    score_segments,
+)
 from beforehand.publish.stamps import (
     REPLICATIONS_NAME,
     STAMPS_NAME,
@@ -41,12 +47,12 @@ from beforehand.publish.stamps import (
     publish_replications,
     publish_stamps,
 )
-from beforehand.publish.tables import COLUMNS, table_csv, table_rows
+from beforehand.publish.tables import COLUMNS, table_csv
+from beforehand.publish.unrevealed import Unrevealed
 from beforehand.records.codec import decode_json, digest
 from beforehand.records.declaration import declaration_schema
 from beforehand.records.event_contract import plain_schema
 from beforehand.records.kinds import line_schemas
-from beforehand.scoring.exact import Grid
 
 API = "api/v1"
 FILES = (
@@ -77,7 +83,11 @@ def _silent(step: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Publication:
-    """What was published: the fold, what was computed from it, and the checkpoint it ends at."""
+    """What was published of the segment in force, and the checkpoint it ends at.
+
+    `earlier` are the segments before it, `not_revealed` the bodies of the whole
+    book that are due and not kept.
+    """
 
     fold: LeagueFold
     rows: list[Row]
@@ -85,6 +95,8 @@ class Publication:
     checkpoint: Checkpoint
     book_sha256: str
     attempts: list[Attempt]
+    earlier: tuple[SegmentScores, ...] = ()
+    not_revealed: tuple[Unrevealed, ...] = ()
 
 
 def write_data(
@@ -114,7 +126,8 @@ def write_data(
     due = _due_bodies(lines, as_of)
     progress("fold", 0, 1)
     fold = fold_book(lines, read_due, as_of, reader.has_body)
-    scores = score_league(fold)
+    parts = score_segments(fold)
+    scores, current = parts[-1].scores, parts[-1].fold
     base = public / API / fold.league.league
     stamps = reader.folder.parent / STAMPS_NAME
     notes = {size: cosigned(stamps, size, note) for size, note in notes.items()}
@@ -123,14 +136,15 @@ def write_data(
     publish_log_key(reader.folder / "keys", base)
     publish_replications(reader.folder.parent / REPLICATIONS_NAME, base)
     progress("tables", 0, 1)
-    grid = Grid.of(fold.declaration.grid)
-    cells, attempts = table_rows(scores.rows, grid), attempt_rows(scores.attempts, grid)
+    cells, attempts = all_forecasts(parts), all_attempts(parts)
     _put(base / "forecasts.csv", table_csv(COLUMNS, cells))
     _put(base / "attempts.csv", table_csv(ATTEMPT_COLUMNS, attempts))
     write_parquet(cells, base / "forecasts.parquet")
-    write_sqlite(sqlite_tables(cells, attempts, scores.board, fold), base / "league.sqlite")
-    _put(base / "leaderboard.json", _json(scores.board))
-    _put(base / "diagnostics.json", _json(diagnostics(fold, scores.rows, scores.board)))
+    boards = [part.scores.board for part in parts]
+    write_sqlite(sqlite_tables(cells, attempts, boards, fold), base / "league.sqlite")
+    for name, board in boards_by_file(parts).items():
+        _put(base / name, _json(board))
+    _put(base / "diagnostics.json", _json(diagnostics(current, scores.rows, scores.board)))
     _write_contracts(fold, base)
     if licence is not None:
         _put(base / "LICENSE.txt", licence)
@@ -142,7 +156,10 @@ def write_data(
     _put(public / API / "conform.pyz", build_pyz())
     _put(public / CODE_PATH, _json(code_content()))
     book_sha256 = digest(b"".join(raw + b"\n" for raw in lines))
-    return Publication(fold, scores.rows, scores.board, checkpoint, book_sha256, scores.attempts)
+    return Publication(
+        current, scores.rows, scores.board, checkpoint, book_sha256, scores.attempts,
+        tuple(parts[:-1]), fold.not_revealed,
+    )  # fmt: skip
 
 
 def _write_contracts(fold: LeagueFold, base: Path) -> None:

@@ -29,14 +29,18 @@ from beforehand.book.chain import cut_pieces
 from beforehand.book.folder import DirectoryFolder, Folder, read_file
 from beforehand.book.manifest import MANIFEST_PATH, MAX_MANIFEST_BYTES, read_manifest
 from beforehand.errors import BeforehandError, FormatError, IntegrityError
-from beforehand.publish.attempts_table import ATTEMPT_COLUMNS, attempt_rows
+from beforehand.publish.attempts_table import ATTEMPT_COLUMNS
 from beforehand.publish.database import Tables, sqlite_tables, table_sql
 from beforehand.publish.fold import fold_book
 from beforehand.publish.gains import PLACES
-from beforehand.publish.leaderboard import score_league
-from beforehand.publish.tables import COLUMNS, Column, table_rows
+from beforehand.publish.segments import (
+    all_attempts,
+    all_forecasts,
+    boards_by_file,
+    score_segments,
+)
+from beforehand.publish.tables import COLUMNS, Column
 from beforehand.records.codec import decode_json
-from beforehand.scoring.exact import Grid
 
 MAX_TABLE_BYTES = 1 << 30
 _ROUNDED = ("se", "wilson_low", "wilson_high")
@@ -106,7 +110,7 @@ def recount_folder(folder: Folder) -> dict[str, Recount]:
 
 
 def recount_league(folder: Folder, base: str, lines: int, as_of: str) -> Recount:
-    """Recount one league: leaderboard.json, forecasts.csv, attempts.csv and league.sqlite.
+    """Recount one league: every segment's board, forecasts.csv, attempts.csv and league.sqlite.
 
     `as_of` is the moment of the publication: a body that was due by then and
     is not among the files is not revealed.
@@ -121,14 +125,15 @@ def recount_league(folder: Folder, base: str, lines: int, as_of: str) -> Recount
 
     held = read_lines(folder, f"{base}/book.jsonl", lines)
     fold = fold_book(held, read_body, as_of, has_body)
-    scores, grid = score_league(fold), Grid.of(fold.declaration.grid)
-    cells, attempts = table_rows(scores.rows, grid), attempt_rows(scores.attempts, grid)
+    parts = score_segments(fold)
+    cells, attempts = all_forecasts(parts), all_attempts(parts)
     result = Recount()
-    name = f"{base}/leaderboard.json"
-    _compare_tree(result, name, decode_json(read_file(folder, name, MAX_TABLE_BYTES)), scores.board)
+    for file, board in boards_by_file(parts).items():
+        name = f"{base}/{file}"
+        _compare_tree(result, name, decode_json(read_file(folder, name, MAX_TABLE_BYTES)), board)
     _compare_csv(result, folder, f"{base}/forecasts.csv", COLUMNS, cells)
     _compare_csv(result, folder, f"{base}/attempts.csv", ATTEMPT_COLUMNS, attempts)
-    tables = sqlite_tables(cells, attempts, scores.board, fold)
+    tables = sqlite_tables(cells, attempts, [part.scores.board for part in parts], fold)
     _compare_sqlite(result, folder, f"{base}/league.sqlite", tables)
     return result
 

@@ -111,6 +111,7 @@ class Row:
     contract_id: str = ""
     event_id: str = ""
     event_id_v2: str = ""
+    segment: str = ""
 
     @property
     def weighed_as(self) -> str:
@@ -254,6 +255,7 @@ class _RunRows:
             contract_id=ids.contract_id,
             event_id=ids.event_id,
             event_id_v2=ids.event_id_v2,
+            segment=self.run.record.segment,
         )
 
     def _corrections(self, held: Said | Derived, settled: Settled | None) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from beforehand.errors import FormatError
 from beforehand.publish.counted_run import counts_by_rule
 from beforehand.records.codec import decode_json
 
+Declared = Mapping[str, Mapping[str, Any]]
 BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 
@@ -83,13 +84,14 @@ class Facts(Protocol):
 class BookFacts:
     """The runs of a book, the times of its segments, and when its questions were decided.
 
-    By the rule of `declared`, the declaration's content, labels are judged once more.
+    By the rule of `declared`, the content of each segment's declaration and of
+    the first one under "", labels are judged once more.
     """
 
     by_itself = "chain, tree and signed checkpoints"
     undecided = "no question is decided yet"
 
-    def __init__(self, lines: Iterable[bytes], declared: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, lines: Iterable[bytes], declared: Declared | None = None) -> None:
         self._declared = declared or {}
         self.runs: dict[str, RunFacts] = {}
         self.times: set[str] = set()
@@ -140,15 +142,17 @@ class BookFacts:
         span = _list(value, "question_lines")
         if len(span) == 2 and all(type(line) is int for line in span):
             run.questions |= {name for line, name in self._questions if span[0] <= line <= span[1]}
-        run.mislabelled = self._mislabelled(_word(value, "slot"), value.get("counted") is True)
+        run.mislabelled = self._mislabelled(value, _word(value, "slot"))
         self.runs[run.name] = run
 
-    def _mislabelled(self, slot: str, counted: bool) -> str:
+    def _mislabelled(self, value: Mapping[str, Any], slot: str) -> str:
+        counted = value.get("counted") is True
         if counted and slot in self._counted:
             return f"labelled as counted, as an earlier run of its slot {slot!r:.40} is: a rerun"
         if counted:
             self._counted.add(slot)
-        told = counts_by_rule(self._declared, slot)
+        first = self._declared.get("", {})
+        told = counts_by_rule(self._declared.get(_word(value, "segment"), first), slot)
         if told is None or told == counted:
             return ""
         labels = ("not counted", "counted")

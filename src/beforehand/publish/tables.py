@@ -148,6 +148,9 @@ COLUMNS: tuple[Column[Row], ...] = (
            "the short id over all keys of the declared contract profile; empty where none is "
            "declared",
            lambda r, g: r.event_id_v2 or None),
+    Column("segment", "string",
+           "the segment of the run: no score, gain or rank is of more than one",
+           lambda r, g: r.segment),
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from beforehand.records.shape import (
     Text,
 )
 
+PLUGIN_TABLE = Table({"name": Text(100), "version": Text(60), "sha256": Digest()})
 ORIGIN_PATTERN = r"[a-z0-9][a-z0-9.-]*(/[A-Za-z0-9._-]+)+"
 
 
@@ -44,9 +45,7 @@ class League(Record):
         "key": Text(400),
         "recovery": Digest(),
         "declaration_sha256": Digest(),
-        "plugins": Optional(
-            Listed(Table({"name": Text(100), "version": Text(60), "sha256": Digest()}), most=100)
-        ),
+        "plugins": Optional(Listed(PLUGIN_TABLE, most=100)),
         "successor_of": Optional(Table({"origin": Origin(), "size": Integer(1), "root": Digest()})),
     }
 
@@ -89,7 +88,11 @@ class KeyChange(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Segment(Record):
-    """A span under one methodology version that no statistic crosses."""
+    """A span under one methodology version that no statistic crosses.
+
+    The first is under the declaration of line 1; a later one has its own as a
+    body, named by `declaration_sha256`, with the `plugins` that it names.
+    """
 
     kind: ClassVar[str] = "segment"
     own: ClassVar[Mapping[str, Shape]] = {
@@ -98,6 +101,8 @@ class Segment(Record):
         "time": Choice(("simulated", "live")),
         "why": Text(2000),
         "counted": Flag(),
+        "declaration_sha256": Optional(Digest()),
+        "plugins": Optional(Listed(PLUGIN_TABLE, most=100)),
     }
 
     segment: str
@@ -105,3 +110,5 @@ class Segment(Record):
     time: str
     why: str
     counted: bool
+    declaration_sha256: str | None = None
+    plugins: tuple[Any, ...] = ()

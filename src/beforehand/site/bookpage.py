@@ -93,7 +93,9 @@ def _what(fact: LineFact, catalogue: Catalogue) -> tuple[str, str]:
             words = f"{content.get('segment')}: {content.get('time')} time"
             return "", f"{words}, methodology {content.get('methodology')}"
         case "answer":
-            answer = catalogue.answers[fact.n]
+            answer = catalogue.answers.get(fact.n)
+            if answer is None:  # of another segment: its own pages tell it
+                return "", f"{content.get('forecaster')}: {content.get('status')}"
             cells = f", {count(len(answer.cells))} cells" if answer.cells is not None else ""
             href = f"f/{answer.forecaster}.html"
             return href, f"{catalogue.label(answer.forecaster)}: {answer.status}{cells}"
@@ -102,7 +104,9 @@ def _what(fact: LineFact, catalogue: Catalogue) -> tuple[str, str]:
             outcome = f"{content.get('outcome')}: " if fact.kind == "resolution" else ""
             return (f"q/{card.slug}.html", outcome + card.short) if card else ("", outcome)
         case "ask":
-            return f"f/{content.get('forecaster')}.html", f"to {content.get('forecaster')}"
+            name = str(content.get("forecaster"))
+            page = f"f/{name}.html" if name in catalogue.by_forecaster else ""
+            return page, f"to {name}"
         case "close":
             run = str(content.get("run"))
             page = f"run/{run}.html" if run in fold.runs else "runs.html"

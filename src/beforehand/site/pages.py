@@ -70,8 +70,9 @@ def write_site(view: SiteView, public: Path, progress: Progress | None = None) -
 
 def _pages(catalogue: Catalogue) -> Iterator[tuple[str, str, Callable[[], dict[str, Any]]]]:
     """`(path below public, template, its values when asked for)` of every page."""
-    league = catalogue.view.league
-    yield "index.html", "home", partial(_home_page, catalogue)
+    league = catalogue.view.place
+    if not catalogue.view.root:
+        yield "index.html", "home", partial(_home_page, catalogue)
     if catalogue.skilled:
         yield f"{league}/index.html", "skillboard", partial(skill_board_page, catalogue)
     else:
@@ -123,7 +124,7 @@ def _common(catalogue: Catalogue, path: str, template: str) -> dict[str, Any]:
     """What every page says and links to. `to` leads to the league's folder."""
     view, fold = catalogue.view, catalogue.view.fold
     depth = path.count("/")
-    to = f"{view.league}/" if depth == 0 else "../" * (depth - 1)
+    to = f"{view.league}/" if depth == 0 else "../" * (depth - 1 - view.place.count("/"))
     home = "../" * depth + "index.html"
     size, _, root = view.checkpoints[-1] if view.checkpoints else (fold.lines, "", "")
     script = Markup("") if template in UNSCRIPTED else _script()
@@ -142,6 +143,7 @@ def _common(catalogue: Catalogue, path: str, template: str) -> dict[str, Any]:
         "title": fold.declaration.title,
         "about": str(fold.declaration.content["league"].get("about", "")),
         "simulated": view.simulated,
+        "segments": _segments(view, depth),
         "covered": count(size),
         "root": root,
         "origin": fold.league.origin,
@@ -149,6 +151,29 @@ def _common(catalogue: Catalogue, path: str, template: str) -> dict[str, Any]:
         "attribution": fold.declaration.attribution,
         "level": level_text(view.board),
     }
+
+
+def _segments(view: SiteView, depth: int) -> list[dict[str, Any]]:
+    """Every segment with its pages, where there are several; the last one's are the league's."""
+    told = view.board["segments"]
+    if len(told) < 2:
+        return []
+    up = "../" * depth
+    return [
+        {
+            **each,
+            "here": each["segment"] == view.board["segment"],
+            "href": f"{up}{view.league}/index.html"
+            if each is told[-1]
+            else f"{up}{segment_root(view.league, each['segment'])}/index.html",
+        }
+        for each in told
+    ]
+
+
+def segment_root(league: str, segment: str) -> str:
+    """The folder of the pages of a segment that has ended."""
+    return f"{league}/segment/{segment}"
 
 
 def _nav(catalogue: Catalogue, to: str) -> list[tuple[str, str, str]]:

@@ -24,6 +24,8 @@ class SiteView:
     evidence; without them only what the fold keeps. `attempts` are the calls of
     a league that asks models; left out, they are gathered from the fold.
     `stamps` are the lists and the evidence in the league's data folder, by size.
+    `root` is the folder of the pages, `LEAGUE/segment/NAME` for a segment that
+    has ended; left out, the league's own.
     """
 
     league: str
@@ -38,6 +40,12 @@ class SiteView:
     lines: Sequence[bytes] = ()
     attempts: Sequence[Attempt] | None = None
     stamps: Sequence[PublishedStamp] = ()
+    root: str = ""
+
+    @property
+    def place(self) -> str:
+        """The folder of the pages below public."""
+        return self.root or self.league
 
     @property
     def simulated(self) -> list[Segment]:

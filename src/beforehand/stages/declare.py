@@ -109,16 +109,18 @@ def declare(
         pen.write(lambda at: [_dated(line, at)], bodies)
         held = [record for _, record in pen.records()]
     league = held[0]
-    if not isinstance(league, League) or league.declaration_sha256 != declaration.sha256:
+    if not isinstance(league, League) or _in_force(held) != declaration.sha256:
         raise RuleError(
-            "the book was begun under another declaration; a change needs a new segment"
+            "the book was begun under another declaration; a change needs a new segment: "
+            "beforehand declare --segment"
         )
     if not any(isinstance(record, Segment) for record in held):
-        text = _methodology(declaration)
-        pen.write(lambda at: [_segment_line(declaration, text, at)], [text])
+        text = methodology_text(declaration)
+        pen.write(lambda at: [segment_line(declaration, text, at)], [text])
 
 
-def _methodology(declaration: Declaration) -> bytes:
+def methodology_text(declaration: Declaration) -> bytes:
+    """The text of its methodology version; RuleError where this version knows none."""
     try:
         return methodology(declaration.methodology)
     except KeyError:
@@ -128,7 +130,8 @@ def _methodology(declaration: Declaration) -> bytes:
         ) from None
 
 
-def _segment_line(declaration: Declaration, text: bytes, at: str) -> Segment:
+def segment_line(declaration: Declaration, text: bytes, at: str) -> Segment:
+    """The line of a declaration's segment, with the text of its methodology."""
     return Segment(
         at=at,
         bodies=(open_body("methodology", text, at),),
@@ -141,11 +144,29 @@ def _segment_line(declaration: Declaration, text: bytes, at: str) -> Segment:
 
 
 def declaration_of(pen: Pen) -> Declaration:
-    """The declaration that the book's first line seals."""
-    league = pen.records()[0][1]
-    if not isinstance(league, League):
+    """The declaration in force: the last segment's own, else the one that the first line seals."""
+    sha256 = _in_force([record for _, record in pen.records()])
+    return Declaration.parse(pen.store.read_body(sha256), "declaration")
+
+
+def plugins_of(pen: Pen) -> tuple[Any, ...]:
+    """The plugins that were sealed with the declaration in force."""
+    return _declaring([record for _, record in pen.records()]).plugins
+
+
+def _declaring(held: Sequence[Any]) -> League | Segment:
+    """The line that seals the declaration in force."""
+    if not held or not isinstance(held[0], League):
         raise RuleError("the book does not begin with a league line")
-    return Declaration.parse(pen.store.read_body(league.declaration_sha256), "declaration")
+    found: League | Segment = held[0]
+    for record in held:
+        if isinstance(record, Segment) and record.declaration_sha256 is not None:
+            found = record
+    return found
+
+
+def _in_force(held: Sequence[Any]) -> str:
+    return str(_declaring(held).declaration_sha256)
 
 
 def _league_line(

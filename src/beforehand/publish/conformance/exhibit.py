@@ -88,6 +88,7 @@ class Exhibit:
     recount: tuple[int, int, list[str]] | None = None
     recount_why: str = ""
     published_at: str = ""
+    declarations: list[tuple[int, dict[str, Any] | None]] = field(default_factory=list)
     has_code: bool = False
     read_body: Callable[[str], bytes | None] = lambda sha256: None
 
@@ -101,17 +102,23 @@ class Exhibit:
 
     def rule_of(self, forecaster: str) -> str:
         """The declared rule of a derived forecaster; "" for anybody else."""
-        for item in listed(self.declared, "derived"):
-            if isinstance(item, dict) and item.get("forecaster") == forecaster:
-                return text(item, "rule")
+        for declared in (self.declared, *(held for _, held in reversed(self.declarations))):
+            for item in listed(declared, "derived"):
+                if isinstance(item, dict) and item.get("forecaster") == forecaster:
+                    return text(item, "rule")
         return ""
 
     def declaration(self, *path: str) -> Any:
-        """A value of the declaration by its path, None where it is not there."""
-        value: Any = self.declared
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
-        return value
+        """A value of the declaration by its path, None where it is not there.
+
+        Of several segments it is the last one's, which the board is of.
+        """
+        return _under(self.declared, path)
+
+    def declaration_at(self, n: int, *path: str) -> Any:
+        """The same in the declaration that was in force at a line."""
+        held = [declared for line, declared in self.declarations if line <= n]
+        return _under(held[-1] if held else self.declared, path)
 
     def outcome_of(self, question: str) -> tuple[str, Outcome] | None:
         """The outcome as it stands after corrections, and the line that first gave it."""
@@ -203,3 +210,10 @@ class Exhibit:
         if name not in held:
             held[name] = build()
         return held[name]
+
+
+def _under(declared: Any, path: tuple[str, ...]) -> Any:
+    value = declared
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

@@ -58,15 +58,24 @@ def _league(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
         return
     exhibit.origin = text(value, "origin")
     exhibit.keys.append(text(value, "key"))
-    data = exhibit.read_body(text(value, "declaration_sha256"))
+    _declare(exhibit, n, text(value, "declaration_sha256"))
+
+
+def _declare(exhibit: Exhibit, n: int, sha256: str) -> None:
+    """The declaration in force from line `n` on; None where it is not there or unreadable."""
+    exhibit.declared = _declared(exhibit.read_body(sha256))
+    exhibit.declarations.append((n, exhibit.declared))
+
+
+def _declared(data: bytes | None) -> dict[str, Any] | None:
     if data is None or len(data) > MAX_DECLARATION_BYTES:
-        return
+        return None
     if any(line.count(b".") > MAX_DOTS for line in data.split(b"\n")):
-        return
+        return None
     try:
-        exhibit.declared = tomllib.loads(data.decode("utf-8"))
+        return tomllib.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):
-        exhibit.declared = None
+        return None
 
 
 def _segment(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
@@ -77,6 +86,8 @@ def _segment(exhibit: Exhibit, n: int, at: str, value: dict[str, Any]) -> None:
             counted if isinstance(counted, bool) else None,
         )
     )  # fmt: skip
+    if "declaration_sha256" in value:
+        _declare(exhibit, n, text(value, "declaration_sha256"))
     exhibit.simulated = any(segment.time != "live" for segment in exhibit.segments)
 
 

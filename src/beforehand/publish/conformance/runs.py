@@ -181,11 +181,11 @@ def _apply(check: Check, exhibit: Exhibit, rule: str) -> None:
 
 
 def _check_schedule(check: Check, exhibit: Exhibit, counted: Iterable[Run], rule: str) -> None:
-    crons = exhibit.declaration("schedule", "cron")
-    zone = exhibit.declaration("schedule", "timezone")
-    once = exhibit.declaration("schedule", "slot")
     for run in counted:
         at = moment(run.slot)
+        crons = exhibit.declaration_at(run.n, "schedule", "cron")
+        zone = exhibit.declaration_at(run.n, "schedule", "timezone")
+        once = exhibit.declaration_at(run.n, "schedule", "slot")
         if isinstance(once, str) and run.slot != once:
             check.fault(
                 f"its slot {run.slot[:40]!r} is not the declared one", exhibit.at_line(run.n)
@@ -202,9 +202,13 @@ def _check_schedule(check: Check, exhibit: Exhibit, counted: Iterable[Run], rule
                     "the declared schedule could not be read here",
                     "declare it as cron in a zone of the tz database",
                 )
-    if rule == "scheduled_run" and isinstance(crons, list):
+    if rule == "scheduled_run":
         for run in exhibit.runs:
             at = moment(run.slot)
+            crons = exhibit.declaration_at(run.n, "schedule", "cron")
+            zone = exhibit.declaration_at(run.n, "schedule", "timezone")
+            if not isinstance(crons, list):
+                continue
             told = [at and fits_cron(str(cron), at, str(zone)) for cron in crons[:50]]
             if run.counted is False and True in told:
                 check.fault(
