@@ -376,10 +376,14 @@ def _snapshot(slot: Slot, chosen: Observed, ids: Mapping[str, str], at: str) -> 
 
 
 def lineup_for(pen: Pen, situation: Situation, slot: Slot, folder: Path) -> Lineup:
-    """The lineup of the slot's cohort: sealed with its first run, and frozen for the rest of it."""
+    """The lineup of the slot's cohort: sealed with its first run, and frozen for the rest of it.
+
+    A new segment begins with its own lineup, also in the middle of a cohort.
+    """
     if situation.declaration.content.get("roster", {}).get("frozen") == "cohort":
         for run in situation.runs.values():
-            if cohort(run.run.slot) == cohort(slot.at):
+            same = run.run.segment == situation.segment
+            if same and cohort(run.run.slot) == cohort(slot.at):
                 return lineup_of(pen, run)
     return current_lineup(situation, folder)
 
