@@ -60,9 +60,11 @@ COLUMN_NAMES = [
     "moved",
     "lookup",
     "market",
+    "corrections",
     "contract_id",
     "event_id",
     "event_id_v2",
+    "segment",
 ]
 
 

@@ -328,7 +328,7 @@ def test_what_the_fold_refuses() -> None:
         ),
         (
             Segment(at=at, segment="t", methodology="2", time="live", why="w", counted=True),
-            "second segment",
+            "names its declaration",
         ),
         (replace_seats(roster, Seat("x", "accepted"), Seat("x", "accepted")), "two seats"),
         (replace_seats(roster, Seat("median", "accepted")), "derived forecaster"),

@@ -75,6 +75,13 @@ def _segments() -> list[Mutant]:
             _pooled,
             attack="statistics pooled across segments",
         ),
+        told_mutant(
+            15,
+            "correction-untold",
+            "a correction that the board does not tell of",
+            change_board(lambda board: board.update(corrections=[])),
+            attack="a correction that edits history",
+        ),
     ]
 
 

@@ -66,7 +66,9 @@ def tables_of(draft: Draft, numbers: dict[str, int]) -> Tables:
     segment_of = {run["run"]: run.get("segment", "") for run in draft.of_kind("run")}
 
     def build(held: list[dict[str, str]], pooled: bool) -> dict[str, Any]:
-        return board_of(draft, held, segment_of, pooled)
+        board = board_of(draft, held, segment_of, pooled)
+        corrections = [numbers[line["_label"]] for line in draft.of_kind("correction")]
+        return {**board, "corrections": [{"line": n} for n in corrections]}
 
     return Tables(
         rows=rows,
