@@ -142,6 +142,14 @@ def test_a_cosignature_of_two_witnesses_of_three(note: Path, tmp_path: Path) -> 
         for each in (other, note):
             done = Said("seal", "--upgrade", f"{each}.seal", *words)
             assert (done.code, "witness: has answered" in done.out) == (0, True), done.out
+    third_note = note.with_name("third.txt")
+    third_note.write_bytes(b"a third\n")
+    with served_witness(folders[0], clock) as one:
+        keep = mine / "settings.toml"
+        keep.write_text(keep.read_text().replace(urls[0], one.url))
+        Said("seal", third_note, *words)
+    done = Said("seal", "--upgrade", f"{third_note}.seal", *words)
+    assert read_seal(Path(f"{third_note}.seal")).stamps[0].state == "pending", "one of two"
     shown = Said("reveal", f"{note}.seal")
     assert (shown.code, "no witness is trusted" in shown.out) == (0, True)
     trusted(tmp_path, "witnesses.txt", "".join(f"{key.text()}\n" for key in keys).encode())

@@ -36,7 +36,7 @@ from beforehand.book.cosignature import (
 )
 from beforehand.book.tree import check_inclusion, leaf_hash
 from beforehand.clock import Clock
-from beforehand.errors import FormatError, IntegrityError
+from beforehand.errors import FormatError, IntegrityError, RemoteError
 from beforehand.records.codec import decode_json
 
 KIND = "cosigned-seal"
@@ -88,7 +88,10 @@ class SealWitnesses:
         held = Evidence(self.name, evidence.state, record.cosigned, "")
         found = self._witnesses.upgrade(held)
         if found.state != COMPLETE:
-            newest = self._newest(record.index)
+            try:
+                newest = self._newest(record.index)
+            except RemoteError:  # nobody answers about it: what is held stays held
+                newest = evidence
             if newest.state == COMPLETE:
                 return newest
         if found.data == held.data:
