@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from beforehand.cli.rehearsal import START, write_league
+from beforehand.cli.rehearsal import START
+from beforehand.cli.rehearsed_league import write_league
 from beforehand.clock import SimulatedClock
 from beforehand.testing.replicas import Replicas
 

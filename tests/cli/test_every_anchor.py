@@ -15,7 +15,7 @@ import pytest
 
 from beforehand.anchors.trust_files import write_authority
 from beforehand.book.checkpoint import VerifierKey
-from beforehand.cli.rehearsal import rehearsal_declaration
+from beforehand.cli.rehearsed_league import rehearsal_declaration
 from beforehand.clock import SimulatedClock, SystemClock
 from beforehand.relay.witness_logs import FollowedLogs
 from beforehand.testing.local_calendar import LocalCalendar

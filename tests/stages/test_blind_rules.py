@@ -25,7 +25,8 @@ from beforehand.forecasters.forecaster import BlindQuestion, Reply
 from beforehand.leagues import shipped
 from beforehand.records.declaration import Declaration
 from beforehand.sources.market import Market
-from beforehand.stages.opening import ROSTER_FILE, open_slot
+from beforehand.stages.opening import open_slot
+from beforehand.stages.seating import ROSTER_FILE
 from beforehand.stages.settling import settle
 from beforehand.stages.slots import later
 from beforehand.stages.status import status_of

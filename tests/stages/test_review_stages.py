@@ -12,8 +12,8 @@ import pytest
 from beforehand.forecasters.forecaster import Reply
 from beforehand.forecasters.sealed import ChangedPlugin
 from beforehand.sources.market import Listing
-from beforehand.stages.opening import ROSTER_FILE
 from beforehand.stages.replies import kept
+from beforehand.stages.seating import ROSTER_FILE
 from tests.stages.live_world import FIRST_SLOT, LiveLeague, answers, made_market, steps
 from tests.stages.raw_book import lines_of, of_kind
 

@@ -26,9 +26,8 @@ from beforehand.cli.rehearsal import (
     START,
     open_declared,
     play,
-    rehearsal_declaration,
-    write_league,
 )
+from beforehand.cli.rehearsed_league import rehearsal_declaration, write_league
 from beforehand.clock import SimulatedClock, instant_key
 from beforehand.errors import IntegrityError, RuleError
 from beforehand.forecasters.connections import Connections

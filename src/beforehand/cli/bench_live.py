@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from beforehand.cli.rehearsal import rehearsal_declaration
+from beforehand.cli.rehearsed_league import rehearsal_declaration
 from beforehand.cli.screen import errors_named, out
 from beforehand.cli.world import forecasters_of
 from beforehand.clock import SimulatedClock, SystemClock

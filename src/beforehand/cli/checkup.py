@@ -27,7 +27,7 @@ from beforehand.records.declaration import Declaration, missing_features
 from beforehand.records.lineup import Lineup
 from beforehand.relay.alerts import DEADMAN_ENV, WEBHOOK_ENV
 from beforehand.sources.selection import Rules, shortlist
-from beforehand.stages.opening import ROSTER_FILE
+from beforehand.stages.seating import ROSTER_FILE
 from beforehand.stages.slots import next_slot
 from beforehand.stages.status import counted
 

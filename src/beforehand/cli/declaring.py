@@ -23,8 +23,8 @@ from beforehand.leagues import shipped
 from beforehand.records.declaration import Declaration, missing_features
 from beforehand.records.lineup import Lineup
 from beforehand.stages.declare import declare, open_league
-from beforehand.stages.opening import ROSTER_FILE
 from beforehand.stages.outlook import Outlook, outlook
+from beforehand.stages.seating import ROSTER_FILE
 from beforehand.stages.segment import open_segment
 from beforehand.stages.slots import next_slot
 from beforehand.stages.status import counted, money

@@ -22,15 +22,14 @@ import typer
 
 from beforehand.book.options import Options
 from beforehand.book.store import write_synced
-from beforehand.cli.league_folder import DECLARATION_NAME, SETTINGS_NAME, LeagueFolder
+from beforehand.cli.league_folder import LeagueFolder
+from beforehand.cli.rehearsed_league import write_league
 from beforehand.cli.screen import Report, errors_named, out, progress_bars
 from beforehand.cli.telling import print_status
 from beforehand.cli.world import open_world
 from beforehand.clock import SimulatedClock, SystemClock, instant_key
 from beforehand.errors import FormatError, IntegrityError, RuleError
 from beforehand.forecasters.connections import Connections
-from beforehand.leagues import shipped
-from beforehand.records.declaration import Declaration
 from beforehand.sources.market import MarketSource
 from beforehand.stages.declare import declare, open_league
 from beforehand.stages.pen import Pen
@@ -49,17 +48,9 @@ DEFAULTS: Mapping[str, Any] = {"weeks": 3, "models": 6, "seed": 1, "faults": ""}
 EMPTY_SLOT = "2026-01-14T22"
 MADE = ("declaration.toml", "settings.toml", "league", "public", "state", "replicas", "clock")
 UNMARKED = {"clock", "clock.new", "replicas"}
+
+
 # Three models are made by more than one lab's recipe, so that families differ.
-SEATS = (
-    ("sharp", "Simulated Lab A", "sharp", False),
-    ("plain", "Simulated Lab A", "plain", False),
-    ("hedger", "Simulated Lab B", "hedger", True),
-    ("noisy", "Simulated Lab B", "noisy", True),
-    ("bold", "Simulated Lab C", "bold", False),
-    ("flaky", "Simulated Lab C", "flaky", True),
-)
-
-
 @dataclass(frozen=True)
 class Plan:
     """What is rehearsed: how long, with how many models, under which seed and faults."""
@@ -299,72 +290,6 @@ def _port(url: str) -> int:
 def _write_plan(folder: Path, plan: Plan) -> None:
     text = json.dumps(plan.__dict__, indent=1) + "\n"
     write_synced(folder / MARK, text.encode("ascii"))
-
-
-def write_league(folder: Path, models: int, replicas: Replicas) -> None:
-    """Declaration and settings; what a begun rehearsal has already is left as it is."""
-    if not (folder / SETTINGS_NAME).is_file():
-        (folder / SETTINGS_NAME).write_text(
-            "[venue]\n"
-            f'gamma = "{replicas.gamma}"\nclob = "{replicas.clob}"\n'
-            "requests_per_second = 10000\n\n[asking]\nbackoff_milliseconds = 5\n",
-            encoding="ascii",
-        )
-    if not (folder / DECLARATION_NAME).is_file():
-        text = rehearsal_declaration(models, replicas.models)
-        Declaration.parse(text.encode("utf-8"), "the rehearsal's declaration")
-        (folder / DECLARATION_NAME).write_text(text, encoding="utf-8")
-
-
-def rehearsal_declaration(models: int, endpoint: str) -> str:
-    """The shipped blind declaration, in simulated time, with the replica's models."""
-    text = shipped()["blind"].decode("utf-8")
-    head, tail = text[: text.index("\n[[models]]")], text[text.index("\n[snapshot]") :]
-    seats = "".join(_seat(*seat, endpoint) for seat in SEATS[:models])
-    text = head + "\n" + seats + tail
-    for old, new in (
-        ('name = "blind"', 'name = "rehearsal"'),
-        ('title = "Blind models', 'title = "Rehearsal (simulated): blind models'),
-        ("blind.beforehand.example/blind/book", "rehearsal.beforehand.example/rehearsal/book"),
-        ("The operator of the blind league", "Simulated: nobody's forecasts on no real market"),
-        ('time = "live"', 'time = "simulated"'),
-        (
-            "The first segment. Every answer is sealed before its market has resolved.",
-            "A rehearsal: venue, models and time are simulated, and its stamps prove nothing.",
-        ),
-        ("seats = 6", f"seats = {models}"),
-        (
-            'use = ["opentimestamps", "rfc3161", "rekor"]\n'
-            'authorities = ["freetsa", "digicert", "sectigo"]\nquorum = 2\n',
-            "use = []\n",
-        ),
-        ('beacon = "drand"\n', ""),
-    ):
-        if old not in text:
-            raise IntegrityError(f"the shipped blind declaration no longer says {old!r}")
-        text = text.replace(old, new, 1)
-    return text
-
-
-def _seat(name: str, company: str, family: str, open_weights: bool, endpoint: str) -> str:
-    return f"""
-[[models]]
-forecaster = "{name}"
-via = "chat"
-endpoint = "{endpoint}"
-model = "sim/{name}-1"
-version = "1"
-company = "{company}"
-family = "{family}"
-open_weights = {str(open_weights).lower()}
-temperature = "sent"
-structured = "json_schema"
-search = "none"
-max_tokens = 400
-timeout_seconds = 5
-price_prompt = "1"
-price_completion = "4"
-"""
 
 
 # ---- what it came to

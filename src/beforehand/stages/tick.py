@@ -21,8 +21,9 @@ from beforehand.records.lineup import Lineup
 from beforehand.sources.market import MarketSource
 from beforehand.stages.asking import MOST_BEHIND_SECONDS, Asked, Asking, seconds_behind
 from beforehand.stages.closing import close_run, seal_missed
-from beforehand.stages.opening import lineup_for, lineup_of, open_slot, refresh_prices
+from beforehand.stages.opening import open_slot, refresh_prices
 from beforehand.stages.pen import Pen
+from beforehand.stages.seating import lineup_for, lineup_of
 from beforehand.stages.settling import Settled, settle
 from beforehand.stages.situation import OpenRun, Situation
 from beforehand.stages.slots import Slot, later, next_slot, slot_at, slots_between
