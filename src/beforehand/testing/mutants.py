@@ -88,18 +88,19 @@ def write_corpus(out: Path, seed: int = 1) -> int:
     """Write the corpus into an empty or new folder; how many mutants it has."""
     if out.exists() and any(out.iterdir()):
         raise SystemExit(f"{out} is not empty")
-    _write(out / "valid", valid_files(seed))
-    _write(out / "valid-private", private_files(seed))
-    _write(out / "valid-revealed", private_files(seed, revealed=True))
+    write_files(out / "valid", valid_files(seed))
+    write_files(out / "valid-private", private_files(seed))
+    write_files(out / "valid-revealed", private_files(seed, revealed=True))
     mutants = all_mutants()
     for mutant in mutants:
-        _write(out / "mutants" / mutant.id, mutant_files(mutant, seed))
+        write_files(out / "mutants" / mutant.id, mutant_files(mutant, seed))
     text = json.dumps(index(seed), indent=1, ensure_ascii=False) + "\n"
     (out / "index.json").write_text(text, encoding="utf-8")
     return len(mutants)
 
 
-def _write(folder: Path, files: Files) -> None:
+def write_files(folder: Path, files: Files) -> None:
+    """Write files by their names below a folder."""
     for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

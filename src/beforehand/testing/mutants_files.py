@@ -65,12 +65,16 @@ class Operator:
 
 @dataclass(frozen=True)
 class Chained:
-    """A draft as chained lines, the number of each label's line, and the lists that are sealed."""
+    """A draft as chained lines, the number of each label's line, and the lists that are sealed.
+
+    `lists` holds real evidence too, and `replaced` the stand-ins whose place it took.
+    """
 
     raws: list[bytes]
     links: list[str]
     numbers: dict[str, int]
     lists: dict[str, bytes]
+    replaced: frozenset[str] = frozenset()
 
 
 def chain(draft: Draft, operator: Operator) -> Chained:
@@ -79,6 +83,7 @@ def chain(draft: Draft, operator: Operator) -> Chained:
     raws: list[bytes] = []
     links: list[str] = []
     lists: dict[str, bytes] = {}
+    replaced: set[str] = set()
     prev = ""
     for n, line in enumerate(draft.lines, 1):
         content = {key: _resolved(value, numbers) for key, value in line.items() if key != "_label"}
@@ -90,11 +95,33 @@ def chain(draft: Draft, operator: Operator) -> Chained:
                 listed = _list_over(size, raws, links)
                 body["sha256"] = digest(listed)
                 lists[body["sha256"]] = listed
+                replaced |= _vouched(draft, line, content, listed, lists)
         made = make_line(content, n, prev)
         raws.append(made.raw)
         links.append(made.link)
         prev = made.link
-    return Chained(raws, links, numbers, lists)
+    return Chained(raws, links, numbers, lists, frozenset(replaced))
+
+
+def _vouched(
+    draft: Draft,
+    line: dict[str, Any],
+    content: dict[str, Any],
+    listed: bytes,
+    lists: dict[str, bytes],
+) -> set[str]:
+    """Put real evidence over a list where a stand-in is sealed; the stand-ins it took away."""
+    if draft.vouch is None:
+        return set()
+    anchor, run = content["anchor"], line["_label"].rpartition("/")[0]
+    taken = digest(stand_in(anchor, run))
+    for body in content["bodies"]:
+        if body["sha256"] == taken:
+            data = draft.vouch(anchor, listed)
+            body["sha256"] = digest(data)
+            lists[body["sha256"]] = data
+            return {taken}
+    return set()
 
 
 def _list_over(size: int, raws: list[bytes], links: list[str]) -> bytes:
@@ -123,8 +150,13 @@ def stamped_lists(draft: Draft, chained: Chained) -> Files:
         size = chained.numbers.get(label, 0)
         if not size:
             continue
-        files[name] = _list_over(size, chained.raws, chained.links)
-        files[f"{name}.rfc3161.tsr"] = stand_in("rfc3161", f"the list {name}")
+        listed = _list_over(size, chained.raws, chained.links)
+        files[name] = listed
+        if draft.vouch is None:
+            files[f"{name}.rfc3161.tsr"] = stand_in("rfc3161", f"the list {name}")
+        else:
+            files[f"{name}.rfc3161.tsr"] = draft.vouch("rfc3161", listed)
+            files[f"{name}.ots"] = draft.vouch("opentimestamps", listed)
     return files
 
 
@@ -155,7 +187,7 @@ def _book_files(draft: Draft, chained: Chained, operator: Operator) -> Files:
         body["sha256"]: line["kind"] for line in draft.lines for body in line.get("bodies", ())
     }
     for name, data in draft.bodies.items():
-        if name in named:
+        if name in named and name not in chained.replaced:
             files[f"{BASE}/{body_path(name)}"] = data
             if named[name] == "ask":
                 files[f"{BASE}/asks/{name}.md"] = data

@@ -9,7 +9,7 @@ that it is made for is there.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -49,7 +49,8 @@ class Draft:
     """Contents of lines, bodies by hash, and what the league publishes besides.
 
     `outside` holds stamped lists: name, and the label of the last line each
-    covers. `climatology` is the table whose hash the declaration seals.
+    covers. `climatology` is the table whose hash the declaration seals. `vouch`
+    gives real evidence of a kind over a list, where the stand-ins are not enough.
     """
 
     lines: list[dict[str, Any]] = field(default_factory=list)
@@ -57,6 +58,7 @@ class Draft:
     outside: list[tuple[str, str]] = field(default_factory=list)
     climatology: dict[str, Any] = field(default_factory=dict)
     readers: list[dict[str, str]] = field(default_factory=list)
+    vouch: Callable[[str, bytes], bytes] | None = None
 
     def add(self, label: str, at: str, kind: str, **content: Any) -> dict[str, Any]:
         """Append a line under a label."""

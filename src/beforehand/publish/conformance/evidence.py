@@ -48,7 +48,18 @@ def kind_of(data: bytes) -> tuple[str, bool]:
     kind = value.get("kind")
     if isinstance(kind, str) and kind in _JSON_KINDS:
         return _JSON_KINDS[kind], set(value) == _EVM_PROMISE
-    return ("rekor" if "mediaType" in value or "verificationMaterial" in value else ""), False
+    if "mediaType" not in value and "verificationMaterial" not in value:
+        return "", False
+    return "rekor", _is_bare_entry(value)
+
+
+def _is_bare_entry(bundle: dict[str, Any]) -> bool:
+    """Whether a log's entry comes without an inclusion proof: its word that it will have one."""
+    material = bundle.get("verificationMaterial")
+    entries = material.get("tlogEntries") if isinstance(material, dict) else None
+    if not isinstance(entries, list):
+        return False
+    return any(isinstance(each, dict) and not each.get("inclusionProof") for each in entries)
 
 
 def _json(data: bytes) -> dict[str, Any]:

@@ -116,7 +116,8 @@ def read_stamps(folder: Folder, names: list[str], mapped: Sequence[str] = ()) ->
         proofs = tuple(each for each in held if not each.endswith(PENDING_SUFFIX))
         promises = tuple(each for each in held if each.endswith(PENDING_SUFFIX))
         for number, line in enumerate(said.split("\n"), 1):
-            stamp = _stamp(Pointer(name, number), line)
+            # A list whose line ends a mirror rewrote is still one: its evidence shows the change.
+            stamp = _stamp(Pointer(name, number), line.removesuffix("\r"))
             if stamp is not None:
                 found.append(replace(stamp, proofs=proofs, promises=promises))
     return found
