@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import time
@@ -237,10 +238,17 @@ def test_without_a_rule_or_asks_those_levels_are_none(council: Council, tmp_path
     assert code == 0 and (run["P3"]["level"], run["completeness"]["level"]) == ("0", "0")
     assert "no rule is declared" in run["P3"]["evidence"]
     assert "no chain of asks" in run["completeness"]["evidence"]
-    (tmp_path / "public" / "council-forecasts.csv").unlink()
-    _, told = Council(tmp_path / "public", council.trust).verify()
-    run = told["leagues"][BOOK]["levels"]["2026-10-20-am"]
-    assert run["P1a"]["level"] == "1" and "names an end" in run["P1a"]["evidence"]
+    table = tmp_path / "public" / "council-forecasts.csv"
+    with table.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    rows[1]["end_at"] = ""
+    table.write_bytes(seed_book.table(rows))
+    for _ in ("one event without an end", "no table"):
+        _, told = Council(tmp_path / "public", council.trust).verify()
+        run = told["leagues"][BOOK]["levels"]["2026-10-20-am"]
+        assert run["P1b"]["level"] == "1"
+        assert run["P1a"]["level"] == "1" and "names an end" in run["P1a"]["evidence"]
+        table.unlink(missing_ok=True)
 
 
 def test_a_folder_without_our_manifest_is_no_seed_s(tmp_path: Path) -> None:

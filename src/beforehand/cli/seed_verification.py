@@ -40,7 +40,10 @@ CLOCK = (
     "whether its time is live: no line of the seed's format says it, and the ends of events are "
     "those of the published table"
 )
-UNREAD = "scores, tables and texts: `beforehand conform` judges them"
+UNREAD = (
+    "scores, tables, texts, and whether the counted run follows the rule: `beforehand conform` "
+    "judges them"
+)
 
 
 def seed_book_in(path: Path) -> str | None:

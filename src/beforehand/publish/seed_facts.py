@@ -22,7 +22,7 @@ class SeedFacts:
     """The runs of a seed's book. Its time is taken for live: nothing in it says otherwise."""
 
     by_itself = "the chain"
-    undecided = "no table of forecasts names an end of this run's events"
+    undecided = "no table of forecasts names an end of each of this run's events"
 
     def __init__(self, exhibit: Exhibit) -> None:
         self.times = {LIVE}
@@ -39,6 +39,10 @@ class SeedFacts:
             self._take_answer(answer, exhibit.asks)
         rows = exhibit.rows or []
         self._ended = _earliest((row.run, row.other.get("end_at", "")) for row in rows)
+        # One event without an end may be the first that ended: then nothing is before it.
+        for row in rows:
+            if moment(row.other.get("end_at", "")) is None:
+                self._ended.pop(row.run, None)
         # A cell that is scored from a reference of its own has none that was there before it.
         self._referred = _earliest(
             (row.run, row.other.get("reference_at", "")) for row in rows if not has_own(row)
@@ -80,9 +84,9 @@ class SeedFacts:
         return self._ended.get(run.name)
 
     def first_seen(self, run: RunFacts) -> datetime | None:
-        """The same, or the first common reference of the run's events."""
-        held = [each.get(run.name) for each in (self._ended, self._referred)]
-        return min((each for each in held if each is not None), default=None)
+        """The same, or the first common reference; None where an end is not known."""
+        ended = self._ended.get(run.name)
+        return None if ended is None else min(ended, self._referred.get(run.name, ended))
 
     def rule_of(self, run: RunFacts) -> Rule | None:
         """The first rule that was declared before the run, in the chain that is taken."""
