@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import random
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,6 +44,8 @@ from tests.stages.live_world import (
 )
 from tests.stages.raw_book import lines_of, of_kind
 
+ROOT = Path(__file__).resolve().parents[2]
+PLAYER = Path(__file__).with_name("stamped_player.py")
 EACH = 'use = ["rfc3161"]\nauthorities = ["one", "two"]\neach_answer = ["one"]'
 CHANGES = {"use = []": EACH}
 
@@ -222,3 +228,46 @@ def test_the_report_says_whether_each_answer_has_its_own_token(
         assert any("each answer closed a checkpoint" in said for said in entry["said"])
     else:
         assert "1 of 6 answers closed a checkpoint with a token of their own" in entry["should"][0]
+
+
+# ---- killed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_killed_at_any_moment_every_signed_answer_is_stamped_once(
+    tmp_path: Path, authority: tuple[LocalTsa, str], seed: int
+) -> None:
+    """An answer whose process died before its checkpoint shares the next one, and no more."""
+    made, url = authority
+    chance, kills = random.Random(seed), 0
+    while True:
+        child = subprocess.Popen(
+            [sys.executable, PLAYER, tmp_path, url],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), *sys.path))},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        try:
+            _, said = child.communicate(timeout=chance.uniform(0.4, 1.6) if kills < 4 else 60)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+            kills += 1
+            continue
+        assert child.returncode == 0, said.decode()
+        break
+    lines = lines_of(tmp_path / "league")
+    answered = [line["n"] for line in of_kind(lines, "answer", status="answered")]
+    asked = {(line["forecaster"], line["questions"][0]) for line in of_kind(lines, "ask")}
+    assert len(asked) == 6 and len(answered) >= 6
+    sizes = {int(path.name) for path in (tmp_path / "league" / "checkpoints").iterdir()}
+    assert len(set(answered) - sizes) <= kills, "each death costs one checkpoint at most"
+    trust = Trust(authorities=(made.authority,))
+    for size in sizes:
+        listed = list_path(tmp_path, size)
+        token = listed.with_name("list.txt.one.tsr").read_bytes()
+        subject = Subject.of_bytes(listed.read_bytes())
+        assert check_bytes(token, subject, trust, SystemClock().now()).exit_code == 0, size
+    proofs = [line["checkpoint_size"] for line in of_kind(lines, "proof")]
+    assert sorted(proofs) == sorted(set(proofs)), "no stamp is sealed twice"
+    assert set(proofs) == sizes
