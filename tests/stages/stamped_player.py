@@ -16,6 +16,7 @@ from beforehand.anchors.rfc3161 import TimeStampAuthority
 from beforehand.clock import SimulatedClock
 from beforehand.stages.anchoring import seal_proofs, stamp_checkpoint
 from beforehand.stages.answer_stamps import AnswerStamps
+from beforehand.stages.declare import declare, open_league
 from beforehand.stages.slots import later
 from beforehand.stages.tick import tick
 from tests.stages.live_world import (
@@ -36,10 +37,12 @@ def opened(folder: Path) -> LiveLeague:
     """The league of the folder, begun where it is not there yet."""
     if not (folder / "league" / "book.jsonl").is_file():
         return LiveLeague.begin(folder, changes=CHANGES)
-    clock = SimulatedClock(folder / "clock")
+    clock, declaration = SimulatedClock(folder / "clock"), live_declaration(changes=CHANGES)
+    with open_league(folder / "league", declaration, clock) as pen:
+        declare(pen, declaration, folder / "league")  # it may have died in the midst of that
     venue = MadeVenue(clock, [made_market(number) for number in range(1, 5)])
     models = {name: MadeModel(name, answers(f"0.{n}5")) for n, name in enumerate(MODELS, 3)}
-    return LiveLeague(folder, live_declaration(changes=CHANGES), clock, venue, models)
+    return LiveLeague(folder, declaration, clock, venue, models)
 
 
 def main(folder: Path, url: str) -> int:
