@@ -26,7 +26,7 @@ CODE = b"print('a second pipeline')\n"
 
 
 def judged(files: Files) -> dict[str, Any]:
-    opened = lambda piece, data, subject: Judgement(CHECKS, "opened")  # noqa: E731
+    opened = lambda piece, data, subject: Judgement(CHECKS, "opened", AS_OF)  # noqa: E731
     report = conform_folder(MemoryFolder(files), AS_OF, judge=opened)
     assert not [item for item in report["requirements"] if item["status"] == "FAIL"]
     return report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from beforehand.book.verify import verify_folder
 from beforehand.cli.conforming import judge_with
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.publish.conformance.conform import conform_folder, conform_path
+from beforehand.publish.conformance.outside import CHECKS, Judgement
 from beforehand.publish.conformance.result import ANCHORED, FAIL, PASS
 from beforehand.testing import outside_corpus
 from beforehand.testing.memory_folder import MemoryFolder
@@ -100,6 +102,39 @@ def test_the_corpus_is_written_for_any_checker(
         assert failed(report) == ({entry["requirement"]} if "requirement" in entry else set())
     with pytest.raises(SystemExit):
         outside_corpus.main([str(tmp_path / "out")])
+
+
+def _capture(world: OutsideWorld, asked: str, listed: bytes) -> bytes:
+    """What anybody can write in an editor: a copy that says an archive showed the list."""
+    stamp = "20260101000000"
+    record = {
+        "kind": "web-archive",
+        "capture": f"https://web.archive.org/web/{stamp}/https://league.example/list.txt",
+        "stamp": stamp,
+        "content": base64.b64encode(listed).decode("ascii"),
+    }
+    return json.dumps(record).encode()
+
+
+def test_attack_a_league_whose_only_evidence_is_captures_that_it_made_up(
+    world: OutsideWorld,
+) -> None:
+    """Caught by what a copy is: it could be arranged afterwards, so no run is anchored by it."""
+    files = OutsideMutant("captures", "", "", vouch=_capture).build(world)
+    third = (report := judged(world, files, world.trust))["requirements"][2]
+    assert third["status"] == "UNVERIFIABLE" and third["since"] is None
+    assert "could have been arranged afterwards" in " ".join(third["said"])
+    assert report["claims"]["reached"] == 2
+
+
+def test_attack_evidence_without_a_proved_time_as_a_record_of_a_time(world: OutsideWorld) -> None:
+    """A log may hold every run and say no time: the third rung is about one, and is not reached."""
+    timeless = lambda piece, data, subject: Judgement(CHECKS, "the log holds it")  # noqa: E731
+    report = conform_folder(MemoryFolder(stamped_files(world)), world.as_of, judge=timeless)
+    assert report["requirements"][2]["status"] == PASS
+    rung = report["claims"]["rungs"][2]
+    assert not rung["reached"] and "no time" in rung["why"]
+    assert report["claims"]["reached"] == 2
 
 
 def test_without_trust_nothing_of_it_is_passed(world: OutsideWorld) -> None:

@@ -104,7 +104,8 @@ def judge_with(reader: ReaderTrust, as_of: str) -> Judge:
         if piece.kind == WITNESS:
             return _cosigned(data, subject, reader, as_of)
         verdict = check_bytes(data, OfFile.of_bytes(subject.data), reader.trust, as_of)
-        return Judgement(_WORDS[verdict.result], verdict.words, verdict.not_after)
+        word = _WORDS[verdict.result]
+        return Judgement(word, verdict.words, verdict.not_after, bound=verdict.bound)
 
     return judge
 

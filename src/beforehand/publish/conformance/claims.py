@@ -13,7 +13,7 @@ from typing import Any
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.replication import LEFT_OPEN as UNREPLICATED
 from beforehand.publish.conformance.replication import lacks_replication
-from beforehand.publish.conformance.result import NOT_APPLICABLE, PASS, Check
+from beforehand.publish.conformance.result import ANCHORED, NOT_APPLICABLE, PASS, Check
 from beforehand.publish.conformance.second_source import LEFT_OPEN as UNRECONCILED
 from beforehand.publish.conformance.second_source import lacks_second_source
 
@@ -27,6 +27,7 @@ class Rung:
     open: str
     needs: tuple[int, ...]
     lacking: Callable[[Exhibit], str] = lambda exhibit: ""
+    timed: bool = False  # whether what it supports is about a time that was proved
 
 
 def _lacks_primary(exhibit: Exhibit) -> str:
@@ -41,7 +42,7 @@ RUNGS = (
     Rung("recomputed files", "the published scores follow from the published record",
          "when the record was made", (2, 5, 7, 8, 11)),
     Rung("verified external commitment", "the record existed by a time that others vouch for",
-         "whether the outcomes are right", (3,)),
+         "whether the outcomes are right", (3,), timed=True),
     Rung("outcomes reconciled with an independent price source",
          "the outcomes are what another source says too",
          f"whether the skill is more than luck; {UNRECONCILED}",
@@ -57,9 +58,12 @@ RUNGS = (
 def claims_of(exhibit: Exhibit, checks: list[Check]) -> dict[str, Any]:
     """Every rung with why it is or is not reached, and the highest that stands on all below."""
     status = {check.id: check.status for check in checks}
+    proved = {check.id for check in checks if check.since and check.since_by == ANCHORED}
     told, reached, broken = [], 0, False
     for number, rung in enumerate(RUNGS, 1):
         lacking = _lacking(rung, status, exhibit)
+        if rung.timed and not lacking and not proved.issuperset(rung.needs):
+            lacking = "what others hold is of no time that was checked"
         broken = broken or bool(lacking)
         reached = reached if broken else number
         told.append(

@@ -21,15 +21,20 @@ CHECKS = "checks"
 REFUSED = "refused"
 UNCHECKED = "unchecked"
 NO_END = 1 << 63
+_BOUND = "give the checker what binds it: the earlier tip of a clone, the keys that sign in a log"
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a judge says of a piece: one of the three words, why, and by when it proves the list."""
+    """What a judge says of a piece: one of the three words, why, and by when it proves the list.
+
+    `bound` is False where all of it could have been arranged afterwards.
+    """
 
     word: str
     said: str
     not_after: str | None = None
+    bound: bool = True
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,13 @@ class Weighed:
 
     @property
     def checks(self) -> bool:
-        """Whether a caller's verifier said so."""
-        return self.judgement.word == CHECKS
+        """Whether a caller's verifier said so, of what could not be arranged afterwards."""
+        return self.judgement.word == CHECKS and not self.loose
+
+    @property
+    def loose(self) -> bool:
+        """Whether it fits and shows nothing: a copy that anybody could have made."""
+        return self.judgement.word == CHECKS and not self.judgement.bound
 
 
 def weigh(exhibit: Exhibit, judge: Judge | None) -> list[Weighed]:
@@ -149,20 +159,25 @@ def _check_lists(check: Check, exhibit: Exhibit) -> None:
 
 def _check_cover(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -> None:
     """Every run's last answer lies within some stamped size."""
-    sizes = [each.piece.size for each in weighed]
+    sizes = [each.piece.size for each in weighed if not each.loose]
+    loose = sorted({each.piece.size for each in weighed if each.loose})
     if not sizes and exhibit.form == "book":
         check.gap(
             "no stamped list with a proof beside it is among these files",
             "publish every list with its proofs",
         )
         return
+    if not sizes and loose:
+        return  # nothing counts, and what is said of each piece says why
     if not sizes:
         check.fault("no stamp and no complete proof is published", exhibit.at_line(exhibit.lines))
         return
     stamped = sorted(set(sizes))
     for run, end, until in _run_windows(exhibit):
         place = exhibit.at_line(run.n)
-        if stamped[-1] < end:
+        if not _any_within(stamped, end, until) and _any_within(loose, end, until):
+            check.gap(f"the run {run.run[:60]!r} has no other stamp than such a copy", _BOUND)
+        elif stamped[-1] < end:
             check.fault(
                 f"the run {run.run[:60]!r}, up to line {end}, is covered by no stamp", place
             )
@@ -170,7 +185,7 @@ def _check_cover(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -> 
             check.fault(
                 f"the run {run.run[:60]!r} was stamped only after the next one began", place
             )
-    if exhibit.runs and not check.faults:
+    if exhibit.runs and not check.faults and not loose:
         check.seen.append(f"{counted(len(exhibit.runs), 'run')}, each within a stamp of its own")
 
 
@@ -180,13 +195,19 @@ def _check_channel(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -
     By what the evidence is, and run by run: a digest that was entered for one
     run keeps nobody from replacing another.
     """
-    channels = sorted({each.piece.size for each in weighed if each.piece.kind in CHANNELS})
+    channels = sorted(
+        {each.piece.size for each in weighed if each.piece.kind in CHANNELS and not each.loose}
+    )
     # Of a stamp over lines that were cut off, the proof lines that follow were cut off too.
     unknown = sorted(
-        {e.piece.size for e in weighed if not e.piece.kind or e.piece.size > exhibit.lines}
+        {
+            e.piece.size
+            for e in weighed
+            if not e.piece.kind or e.loose or e.piece.size > exhibit.lines
+        }
     )
     if not channels:
-        hidden = any(not each.piece.kind for each in weighed)
+        hidden = any(not each.piece.kind or each.loose for each in weighed)
         _tell_no_channel(check, exhibit, hidden=hidden)
         return
     windows = _run_windows(exhibit)
@@ -216,8 +237,8 @@ def _tell_no_channel(check: Check, exhibit: Exhibit, *, hidden: bool) -> None:
         )
     elif hidden:
         check.gap(
-            "evidence that is missing or of no known form: whether a digest stands on an "
-            "append-only channel is not to be seen",
+            "evidence that is missing, of no known form or arranged by anybody: whether a digest "
+            "stands on an append-only channel is not to be seen",
             "publish the evidence of each proof line",
         )
     else:
@@ -261,7 +282,9 @@ def _tell_judged(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -> 
     for each in weighed:
         piece, word = each.piece, each.judgement.word
         told = f"{piece.anchor[:40]}: {each.judgement.said}"
-        if word == CHECKS:
+        if each.loose:
+            check.saw(f"{told}; it could have been arranged afterwards, and counts for nothing")
+        elif word == CHECKS:
             check.saw(told, piece.place)
         elif word == REFUSED:
             check.fault(told, piece.place)
