@@ -10,12 +10,22 @@ import pytest
 from beforehand.book.reader import BookReader
 from beforehand.errors import FormatError
 from beforehand.publish.fold import fold_book
+from beforehand.publish.leaderboard import score_league
 from beforehand.publish.rows import build_rows
+from beforehand.publish.unrevealed import Unrevealed
 from beforehand.records.declaration import Declaration
 from beforehand.records.resolution import Resolution
+from beforehand.records.run import Seat
 from beforehand.stages.draining import drain_inbox
 from beforehand.stages.inbox import Inbox
-from tests.publish.blind_league import BlindBook, blind_declaration, entry_of, model_seats
+from tests.publish.blind_league import (
+    SETTLED,
+    BlindBook,
+    blind_declaration,
+    entry_of,
+    later,
+    model_seats,
+)
 from tests.relay.made_league import AFTER, START, MadeLeague, declaration, make_league
 from tests.stages.raw_book import lines_of, of_kind
 
@@ -54,6 +64,31 @@ def test_no_service_score_where_none_is_declared() -> None:
     book.close(run)
     book.settle(1, "yes")
     assert entry_of(book.scores(), "ant")["service"] is None
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_attack_a_late_answer_after_one_that_turned_out_badly(opened: bool) -> None:
+    """Caught by: what stands is what is served; neither 0.81 nor the worst becomes the fill."""
+    book = BlindBook(served())
+    seats = (*model_seats(("ant",)), Seat("ada", "accepted"))
+    run = book.run(SLOT, {1: ("0.4", "0.5"), 2: ("0.4", "0.5")}, seats=seats)
+    book.say(run, "ant", 1, "0.5")
+    book.say(run, "ant", 2, "0.5")
+    book.answer(run, "ada", 1, "0.9")
+    book.close(run)
+    book.answer(run, "ada", 1, "0.1", at=later(SLOT, minutes=90))
+    book.settle(1, "no")
+    book.answer(run, "ada", 1, "0", at=later(SETTLED, minutes=1))
+    fold = book.fold()
+    if not opened:
+        fold.answers[2] = (*fold.answers[2][:2], None)
+        sealed = fold.answers[2][1].bodies[0]
+        fold.not_revealed = (
+            Unrevealed(fold.answers[2][0], "answer", "answer", run, "ada", sealed.sha256, SLOT),
+        )
+    held = entry_of(score_league(fold), "ada")["service"]
+    assert [held[end] for end in ("stated", "filled", "not_revealed")] == [opened, 0, not opened]
+    assert held["brier"]["mean"] == ("0.810000" if opened else "1.000000")
 
 
 @pytest.mark.parametrize(

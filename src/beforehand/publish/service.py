@@ -16,13 +16,15 @@ from typing import Any
 from beforehand.publish.counting import JudgedRun, market_of
 from beforehand.publish.gains import board_estimate, board_text, loss
 from beforehand.publish.reliability import is_nobodys, never_called
-from beforehand.publish.rows import Row
+from beforehand.publish.rows import IN, Row
 from beforehand.publish.rules import Rules
 from beforehand.scoring.paired import cluster_mean, question_mean
 
 WORST = Fraction(1)
 # Not known yet what it will be.
 _NOT_KNOWN = ("pending", "sealed")
+# Takes the place of its cell; at most one row of each does.
+_TAKES = (*IN, "not_revealed", *_NOT_KNOWN)
 
 
 @dataclass
@@ -43,7 +45,7 @@ def served_by_all(
     found: dict[str, Served] = {}
     if rules.service_fill is None:
         return found
-    held = {(row.run, row.question, row.forecaster): row for row in rows if _is_the_one(row)}
+    held = _of_each_cell(rows)
     for run in runs:
         if not run.counted or not run.past_deadline:
             continue
@@ -54,9 +56,18 @@ def served_by_all(
     return found
 
 
-def _is_the_one(row: Row) -> bool:
-    """Whether a row is what became of its cell, and not another answer beside it."""
-    return row.kind != "derived" and row.status != "not_counted"
+def _of_each_cell(rows: Iterable[Row]) -> dict[tuple[str, str, str], Row]:
+    """What became of each cell: the answer that takes its place, whatever else was sent for it.
+
+    Else who sees that an answer turned out badly sends a late one after it.
+    """
+    held: dict[tuple[str, str, str], Row] = {}
+    for row in rows:
+        key = (row.run, row.question, row.forecaster)
+        takes = row.status in _TAKES or never_called(row)
+        if row.kind != "derived" and (takes or key not in held):
+            held[key] = row
+    return held
 
 
 def _settled_asks(run: JudgedRun) -> list[str]:
