@@ -10,6 +10,7 @@ from beforehand.book.bodies import body_path
 from beforehand.book.reader import BookReader
 from beforehand.errors import FormatError, RuleError
 from beforehand.publish.fold import fold_book
+from beforehand.records.codec import decode_json, seal_json
 from beforehand.records.declaration import Declaration
 from beforehand.records.league import Segment
 from beforehand.stages.declare import declaration_of, segment_line
@@ -121,3 +122,28 @@ def test_what_another_writer_sealed_is_not_scored(
     reader = BookReader(league.folder / "league")
     with pytest.raises(FormatError, match=said):
         fold_book(reader.lines(), reader.read_body)
+
+
+def test_attack_an_old_segment_is_sealed_again_under_the_new_rules(league: LiveLeague) -> None:
+    """Caught by: a line of a name that was there is refused; else s1 is scored by s2's rules."""
+    second = live_declaration(OTHERS, {**SECOND, "min_events = 30": "min_events = 1"})
+    opened(league, second)
+    lines = list(BookReader(league.folder / "league").lines())
+    reader = BookReader(league.folder / "league")
+    assert fold_book(lines, reader.read_body).declarations["s1"].min_events == 30
+    with pytest.raises(FormatError, match="'s1' began on line 2"):
+        fold_book([*lines, lines[1]], reader.read_body)
+
+
+def test_attack_a_run_under_the_name_of_a_segment_to_come(league: LiveLeague) -> None:
+    """Caught by: a run is of the segment in force; else later rules score it, or no board has it."""
+    opened(league, live_declaration(OTHERS, SECOND))
+    reader = BookReader(league.folder / "league")
+    lines = []
+    for raw in reader.lines():
+        value = decode_json(raw)
+        if value["kind"] == "run":
+            value["segment"] = "s2"
+        lines.append(seal_json(value))
+    with pytest.raises(FormatError, match="the run is of the segment 's2'"):
+        fold_book(lines, reader.read_body)

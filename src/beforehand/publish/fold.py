@@ -248,7 +248,15 @@ def _take(fold: LeagueFold, n: int, record: Record | Unknown, read_body: ReadBod
 
 
 def _take_segment(fold: LeagueFold, n: int, record: Segment, read_body: ReadBody) -> None:
-    """A later segment brings its own declaration, which is in force from its line on."""
+    """A later segment brings its own declaration, which is in force from its line on.
+
+    No line names an earlier one again: what was scored by its rules would be by later ones.
+    """
+    if record.segment in fold.segments:
+        began = fold.segment_lines[record.segment]
+        raise FormatError(
+            f"a new segment has a name of its own; {record.segment!r:.80} began on line {began}"
+        )
     if record.declaration_sha256 is not None:
         data = read_body(record.declaration_sha256)
         if data is None:
@@ -256,14 +264,14 @@ def _take_segment(fold: LeagueFold, n: int, record: Segment, read_body: ReadBody
         declared = Declaration.parse(data, "declaration")
         if declared.sha256 != record.declaration_sha256:
             raise FormatError("the declaration of the segment does not hash to its name")
-        if declared.segment != record.segment or record.segment in fold.segments:
+        if declared.segment != record.segment:
             raise FormatError(f"a new segment has a name of its own, not {record.segment!r:.80}")
         check_succession(fold.declaration, declared)
         fold.declaration = declared
-    elif fold.segments and record.segment not in fold.segments:
+    elif fold.segments:
         raise FormatError("a later segment names its declaration; this one does not")
     fold.segments[record.segment] = record
-    fold.segment_lines.setdefault(record.segment, n)
+    fold.segment_lines[record.segment] = n
     fold.declarations[record.segment] = fold.declaration
 
 
@@ -305,8 +313,10 @@ def _check_run(fold: LeagueFold, run: Run) -> None:
         raise FormatError("the run names the roster or snapshot of another run")
     if snapshot.moment == "end":
         raise FormatError("the run names a snapshot of a run's end as that of its start")
-    if len(fold.segments) > 1 and run.segment != next(reversed(fold.segments)):
-        raise FormatError(f"the run is of the segment {run.segment!r:.80}, which has ended")
+    if run.segment != next(reversed(fold.segments), None):
+        raise FormatError(
+            f"the run is of the segment {run.segment!r:.80}, which is not the one in force"
+        )
     for name in run.questions or ():
         if name not in fold.questions:
             raise FormatError(f"the question {name!r:.80} is not in the book")

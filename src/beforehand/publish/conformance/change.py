@@ -57,12 +57,15 @@ def _check_declared(check: Check, exhibit: Exhibit) -> None:
             check.fault("the segment names no methodology version", place)
         if held.n not in bodies:
             check.fault("the segment carries no hash of its methodology", place)
+        again = held.segment in named
         if named.setdefault(held.segment, held.methodology) != held.methodology:
             check.fault(
                 f"the methodology of the segment {held.segment[:60]!r} changed from "
                 f"{named[held.segment][:40]!r} to {held.methodology[:40]!r} within it",
                 place,
             )
+        elif again:  # what it was scored by would be what was declared since
+            check.fault(f"the segment {held.segment[:60]!r} is begun a second time", place)
     first = {held.segment: held.n for held in reversed(exhibit.segments)}
     for run in exhibit.runs:
         if first.get(run.segment, run.n) >= run.n:
