@@ -194,6 +194,35 @@ def test_attack_a_second_run_of_a_counted_slot(tmp_path: Path) -> None:
     assert "a rerun" in levels["2026-01-05T1001"]["P3"].evidence
 
 
+@pytest.mark.parametrize("written", ["2026-01-05T10:00:00Z", "2026-01-05T10:00:00.0Z"])
+def test_attack_a_rerun_of_a_slot_is_scored_beside_the_first(tmp_path: Path, written: str) -> None:
+    """Caught by: the first run of a slot counts, whatever a later one writes for its instant."""
+    league = begun(tmp_path)
+    league.tick_at(FIRST_SLOT)
+    extra(league, "to look", "2026-01-05T10:30:00Z")
+    lines = []
+    for raw in raws(league):
+        value = decode_json(raw)
+        if value["kind"] == "run" and value["run"] == "2026-01-05T1030":
+            value |= {"slot": written, "counted": True, "why": None}
+        lines.append(seal_json({key: held for key, held in value.items() if held is not None}))
+    fold = folded(lines, league)
+    assert {run: fold.counts(run) for run in fold.runs} == {
+        "2026-01-05T1000": True,
+        "2026-01-05T1030": False,
+    }
+    live = [raw.replace(b'"time": "simulated"', b'"time": "live"') for raw in lines]
+    levels = run_levels(live, [], sound=True, declared={"": league.declaration.content})
+    assert "a rerun" in levels["2026-01-05T1030"]["P3"].evidence
+
+
+def test_attack_a_slot_between_two_seconds() -> None:
+    """Caught by: no instant of a schedule has a part of a second."""
+    declared = declaration(changes=CHANGES).content
+    assert counts_by_rule(declared, "2026-01-05T10:00:00Z") is True
+    assert counts_by_rule(declared, "2026-01-05T10:00:00.5Z") is False
+
+
 # ---- the declaration
 
 

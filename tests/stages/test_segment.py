@@ -136,7 +136,7 @@ def test_attack_an_old_segment_is_sealed_again_under_the_new_rules(league: LiveL
 
 
 def test_attack_a_run_under_the_name_of_a_segment_to_come(league: LiveLeague) -> None:
-    """Caught by: a run is of the segment in force; else later rules score it, or no board has it."""
+    """Caught by: a run is of the segment in force; else later rules score it, or none do."""
     opened(league, live_declaration(OTHERS, SECOND))
     reader = BookReader(league.folder / "league")
     lines = []

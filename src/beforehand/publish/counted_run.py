@@ -1,13 +1,14 @@
 """Which run counts by the declared rule, from its sealed slot alone and not from its label.
 
-Only "scheduled_run" chooses among several runs: those of the schedule count,
-every other is published and does not. The other rules leave the label to the
-run line, and `beforehand conform` looks at it.
+Only "scheduled_run" chooses among several runs: the first of each slot of the
+schedule counts, every other is published and does not. The other rules leave
+the label to the run line, and `beforehand conform` looks at it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from beforehand.clock import instant_key
@@ -18,8 +19,9 @@ SCHEDULED = "scheduled_run"
 
 
 def counts_by_rule(declared: Mapping[str, Any], slot: str) -> bool | None:
-    """Whether a run of this slot counts; None where the rule leaves it to the label.
+    """Whether the first run of this slot counts; None where the rule leaves it to the label.
 
+    A later run of the same slot is a rerun, and counts by no rule that chooses.
     None too where the schedule cannot be read with the standard library.
 
     >>> rule = {"counted_run": {"rule": "scheduled_run"},
@@ -37,6 +39,14 @@ def counts_by_rule(declared: Mapping[str, Any], slot: str) -> bool | None:
         return None
     fits = [fits_cron(str(cron), moment, str(schedule.get("timezone"))) for cron in crons[:50]]
     return True if True in fits else None if None in fits else False
+
+
+def slot_key(slot: str) -> datetime | str:
+    """What two runs of one slot have in common, however the instant is written."""
+    try:
+        return instant_key(slot)
+    except FormatError:
+        return slot
 
 
 def _table(declared: Mapping[str, Any], key: str) -> Mapping[str, Any]:

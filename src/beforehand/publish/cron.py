@@ -58,7 +58,7 @@ def _fits_wall(fields: list[str], local: datetime) -> bool | None:
         return None
     either = fields[2] != "*" and fields[4] != "*"
     days = (told[2] or told[4]) if either else (told[2] and told[4])
-    return bool(told[0] and told[1] and told[3] and days and local.second == 0)
+    return bool(told[0] and told[1] and told[3] and days and local.second == local.microsecond == 0)
 
 
 def _fits(field: str, value: int, ends: tuple[int, int]) -> bool | None:

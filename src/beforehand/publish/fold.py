@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from beforehand.book.bodies import open_sealed
 from beforehand.errors import FormatError
 from beforehand.publish.contracts import ContractRegister
-from beforehand.publish.counted_run import counts_by_rule
+from beforehand.publish.counted_run import counts_by_rule, slot_key
 from beforehand.publish.unrevealed import BodyWatch, HasBody, Unrevealed
 from beforehand.records.codec import BOOKKEEPING, decode_json
 from beforehand.records.declaration import Declaration
@@ -110,12 +111,22 @@ class LeagueFold:
     def counts(self, run: str) -> bool:
         """Whether a run counts: by the declared rule on its slot, else by its own label.
 
-        Where rule and label differ, the label moves no number.
+        Where rule and label differ, the label moves no number; nor does a rerun.
         """
         record = self.runs[run][1]
         declared = self.declarations.get(record.segment, self.declaration)
         told = counts_by_rule(declared.content, record.slot)
-        return record.counted if told is None else told
+        if told is None:
+            return record.counted
+        return told and self._first_of_slot[record.segment, slot_key(record.slot)] == run
+
+    @cached_property
+    def _first_of_slot(self) -> dict[tuple[str, datetime | str], str]:
+        """The first run of each slot of each segment."""
+        held: dict[tuple[str, datetime | str], str] = {}
+        for run, (_, record) in self.runs.items():
+            held.setdefault((record.segment, slot_key(record.slot)), run)
+        return held
 
     def quotes_of(self, run: str) -> dict[str, Quote]:
         """The quotes at a run's start, by question: its snapshot's, or newer ones it sealed.

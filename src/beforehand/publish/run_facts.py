@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
-from beforehand.publish.counted_run import counts_by_rule
+from beforehand.publish.counted_run import counts_by_rule, slot_key
 from beforehand.records.codec import decode_json
 
 Declared = Mapping[str, Mapping[str, Any]]
@@ -99,7 +99,7 @@ class BookFacts:
         self._referred: dict[str, datetime] = {}
         self._rosters: dict[int, list[dict[str, Any]]] = {}
         self._questions: list[tuple[int, str]] = []
-        self._counted: set[str] = set()
+        self._counted: set[datetime | str] = set()
         for n, raw in enumerate(lines, 1):
             self._take(n, read_fields(raw))
 
@@ -146,13 +146,14 @@ class BookFacts:
         self.runs[run.name] = run
 
     def _mislabelled(self, value: Mapping[str, Any], slot: str) -> str:
-        counted = value.get("counted") is True
-        if counted and slot in self._counted:
-            return f"labelled as counted, as an earlier run of its slot {slot!r:.40} is: a rerun"
-        if counted:
-            self._counted.add(slot)
+        counted, place = value.get("counted") is True, slot_key(slot)
         first = self._declared.get("", {})
         told = counts_by_rule(self._declared.get(_word(value, "segment"), first), slot)
+        if place in self._counted:
+            again = f"labelled as counted, as an earlier run of its slot {slot!r:.40} is: a rerun"
+            return again if counted else ""
+        if counted or told:
+            self._counted.add(place)
         if told is None or told == counted:
             return ""
         labels = ("not counted", "counted")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import is_due
 from beforehand.publish.conformance.result import Check, Pointer, counted
 from beforehand.publish.conformance.said import IN_TIME, Answer, Row, Run, before, moment
+from beforehand.publish.counted_run import slot_key
 from beforehand.publish.cron import fits_cron
 
 # The closed vocabularies of a row's status: ours, and the seed's.
@@ -161,14 +163,14 @@ def _apply(check: Check, exhibit: Exhibit, rule: str) -> None:
             f"only one run counts by the rule, and {len(counted)} are labelled so",
             exhibit.at_line(counted[1].n),
         )
-    slots: dict[str, Run] = {}
+    slots: dict[datetime | str, Run] = {}
     for run in counted:
-        if run.slot in slots:
+        if slot_key(run.slot) in slots:
             check.fault(
                 f"two runs count for the slot {run.slot[:40]!r}: the second is a rerun",
                 exhibit.at_line(run.n),
             )
-        slots.setdefault(run.slot, run)
+        slots.setdefault(slot_key(run.slot), run)
     if rule == "every_run":
         segments = {held.segment for held in exhibit.segments if held.counted is not False}
         for run in exhibit.runs:
@@ -203,14 +205,16 @@ def _check_schedule(check: Check, exhibit: Exhibit, counted: Iterable[Run], rule
                     "declare it as cron in a zone of the tz database",
                 )
     if rule == "scheduled_run":
+        begun: set[datetime | str] = set()
         for run in exhibit.runs:
-            at = moment(run.slot)
+            at, again = moment(run.slot), slot_key(run.slot) in begun
+            begun.add(slot_key(run.slot))
             crons = exhibit.declaration_at(run.n, "schedule", "cron")
             zone = exhibit.declaration_at(run.n, "schedule", "timezone")
             if not isinstance(crons, list):
                 continue
             told = [at and fits_cron(str(cron), at, str(zone)) for cron in crons[:50]]
-            if run.counted is False and True in told:
+            if run.counted is False and True in told and not again:
                 check.fault(
                     "the run of the schedule counts by the rule, and was left out",
                     exhibit.at_line(run.n),
