@@ -9,7 +9,7 @@ import pytest
 
 from beforehand.book.reader import BookReader
 from beforehand.errors import FormatError
-from beforehand.publish.fold import fold_book
+from beforehand.publish.fold import LeagueFold, fold_book
 from beforehand.publish.leaderboard import score_league
 from beforehand.publish.rows import build_rows
 from beforehand.publish.unrevealed import Unrevealed
@@ -66,6 +66,32 @@ def test_no_service_score_where_none_is_declared() -> None:
     assert entry_of(book.scores(), "ant")["service"] is None
 
 
+def hidden(fold: LeagueFold, place: int) -> LeagueFold:
+    """The fold as it is where the body of one answer was due and is not there."""
+    line, answer, _ = fold.answers[place]
+    fold.answers[place] = (line, answer, None)
+    sha256 = answer.bodies[0].sha256
+    lost = Unrevealed(line, "answer", "answer", answer.run, answer.forecaster, sha256, SLOT)
+    fold.not_revealed = (lost,)
+    return fold
+
+
+def test_attack_a_closed_answer_that_nobody_asked_for_takes_no_place() -> None:
+    """Caught by: it is not_asked, closed as well as open; else it shuts out the model's own."""
+    book = BlindBook(served())
+    run = book.run(SLOT, {1: ("0.4", "0.5")}, seats=model_seats(("ant",)))
+    book.answer(run, "ant", 1, "0.5")
+    book.say(run, "ant", 1, "0.9")
+    book.close(run)
+    book.settle(1, "yes")
+    for fold in (book.fold(), hidden(book.fold(), 0)):
+        rows = [row for row in build_rows(fold) if row.forecaster == "ant"]
+        assert [(row.p, row.status) for row in rows][-1] == ("0.9", "counted")
+        assert rows[0].status == "not_asked"
+        service = entry_of(score_league(fold), "ant")["service"]
+        assert (service["stated"], service["not_revealed"]) == (1, 0)
+
+
 @pytest.mark.parametrize("opened", [True, False])
 def test_attack_a_late_answer_after_one_that_turned_out_badly(opened: bool) -> None:
     """Caught by: what stands is what is served; neither 0.81 nor the worst becomes the fill."""
@@ -81,11 +107,7 @@ def test_attack_a_late_answer_after_one_that_turned_out_badly(opened: bool) -> N
     book.answer(run, "ada", 1, "0", at=later(SETTLED, minutes=1))
     fold = book.fold()
     if not opened:
-        fold.answers[2] = (*fold.answers[2][:2], None)
-        sealed = fold.answers[2][1].bodies[0]
-        fold.not_revealed = (
-            Unrevealed(fold.answers[2][0], "answer", "answer", run, "ada", sealed.sha256, SLOT),
-        )
+        hidden(fold, 2)
     held = entry_of(score_league(fold), "ada")["service"]
     assert [held[end] for end in ("stated", "filled", "not_revealed")] == [opened, 0, not opened]
     assert held["brier"]["mean"] == ("0.810000" if opened else "1.000000")

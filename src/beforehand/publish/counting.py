@@ -192,11 +192,13 @@ class JudgedRun:
         """Of an accepted answer that is not revealed, nobody knows what it was about.
 
         So it stands on every question of its run: else whoever seals ten
-        answers and opens the best would have it counted as the first.
+        answers and opens the best would have it counted as the first. One of a
+        forecaster that is asked, and not for this, takes no place, open or closed.
         """
-        for name in self.questions:
-            if answer.forecaster in self.entry:
-                yield self._withheld(line, answer, name)
+        seat = self.entry.get(answer.forecaster)
+        for name in self.questions if seat is not None else ():
+            said = self._withheld(line, answer, name)
+            yield said if seat == "accepted" else replace(said, status="not_asked")
 
     def _withheld(self, line: int, answer: Answer, question: str) -> Said:
         lost = self._lost(answer)

@@ -28,6 +28,7 @@ cluster = "venue_event"
 kind = "cron"
 cron = ["0 10 * * *"]
 timezone = "UTC"
+deadline_minutes = 60
 
 [counted_run]
 rule = "scheduled_run"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from beforehand.clock import instant_text
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import is_due
 from beforehand.publish.conformance.result import Check, Pointer, counted
@@ -22,6 +23,8 @@ STATUSES = frozenset(
         *("counted_50", "no_answer", "refused_shape", "refused"),
     )
 )
+# Ten years: what is longer is no deadline of a run.
+MOST_MINUTES = 10 * 366 * 24 * 60
 RULES = ("only_run", "every_run", "scheduled_run")
 _DISCLOSED = ("answer", "reply", "reasoning", "identity", "submission", "answer_rows")
 
@@ -180,6 +183,26 @@ def _apply(check: Check, exhibit: Exhibit, rule: str) -> None:
                     exhibit.at_line(run.n),
                 )
     _check_schedule(check, exhibit, counted, rule)
+    for run in counted:
+        _check_deadline(check, exhibit, run)
+
+
+def _check_deadline(check: Check, exhibit: Exhibit, run: Run) -> None:
+    """A run waits for answers until its declared deadline: a later one would be chosen for it."""
+    roster, at = exhibit.roster_of(run), moment(run.slot)
+    minutes = exhibit.declaration_at(run.n, "schedule", "deadline_minutes")
+    once = exhibit.declaration_at(run.n, "schedule", "deadline")
+    if roster is None or at is None:
+        return
+    wanted = moment(once) if isinstance(once, str) else None
+    if type(minutes) is int and 0 <= minutes < MOST_MINUTES:
+        wanted = at + timedelta(minutes=minutes)
+    if wanted is not None and moment(roster.deadline) != wanted:
+        check.fault(
+            f"its deadline {roster.deadline[:40]!r} is not the declared one, "
+            f"{instant_text(wanted)}",
+            exhibit.at_line(roster.n),
+        )
 
 
 def _check_schedule(check: Check, exhibit: Exhibit, counted: Iterable[Run], rule: str) -> None:
