@@ -90,6 +90,15 @@ def test_what_is_deserved_is_given() -> None:
     assert least_levels({})["P1b"] == "0"
 
 
+def test_attack_a_schedule_of_a_new_segment_under_the_old_stamp() -> None:
+    """The rule of a later segment reads its own schedule: what is stamped must cover that line."""
+    lines = book()
+    lines[1] |= {"declaration_sha256": "0" * 64}
+    assert levels(lines, token(1, BEFORE_RUN))["P3"].level == "1"
+    held = levels(lines, token(2, BEFORE_RUN))["P3"]
+    assert held.level == "2" and held.evidence.startswith("rule and declaration in line 2")
+
+
 # ---- one authority passed off as two
 
 

@@ -24,7 +24,8 @@ BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 class RunFacts:
     """What the levels of a run are computed from; lines are book line numbers.
 
-    `mislabelled` says how its label, counted or not, contradicts the declared rule.
+    `mislabelled` says how its label, counted or not, contradicts the declared rule;
+    `declared` is the line that seals the declaration in force.
     """
 
     name: str
@@ -41,6 +42,7 @@ class RunFacts:
     accepted_seats: int = 0
     no_asks: str = "this run asked nobody: answers were accepted as they came"
     mislabelled: str = ""
+    declared: int = 1
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ class BookFacts:
         self._rosters: dict[int, list[dict[str, Any]]] = {}
         self._questions: list[tuple[int, str]] = []
         self._counted: set[datetime | str] = set()
+        self._declared_line = 1
         for n, raw in enumerate(lines, 1):
             self._take(n, read_fields(raw))
 
@@ -107,6 +110,8 @@ class BookFacts:
         kind, run = value.get("kind"), self.runs.get(_word(value, "run"))
         if kind == "segment":
             self.times.add(_word(value, "time"))
+            if "declaration_sha256" in value:
+                self._declared_line = n
         elif kind == "question":
             self._take_question(n, value)
         elif kind == "roster":
@@ -135,7 +140,7 @@ class BookFacts:
     def _take_run(self, n: int, value: dict[str, Any]) -> None:
         line = value.get("roster_line")
         seats = self._rosters.get(line, []) if type(line) is int else []
-        run = RunFacts(_word(value, "run"), n, _word(value, "at"))
+        run = RunFacts(_word(value, "run"), n, _word(value, "at"), declared=self._declared_line)
         run.asked_seats = {_word(s, "forecaster") for s in seats if s.get("entry") == "asked"}
         run.accepted_seats = len(seats) - len(run.asked_seats)
         run.questions = _words(value, "questions")
@@ -179,12 +184,16 @@ class BookFacts:
         return min((self._settled[q] for q in run.questions if q in self._settled), default=None)
 
     def rule_of(self, run: RunFacts) -> Rule:
-        """Ours stands in the declaration, which line 1 seals."""
+        """Ours stands in the declaration, which line 1 or that of a later segment seals.
+
+        The rule stays, and the schedule that it reads is the segment's.
+        """
+        place = f"line {run.declared}"
         return Rule(
-            1,
+            run.declared,
             run.line,
-            "rule and declaration in line 1",
-            "rule in line 1, roster before the run, asks before answers",
+            f"rule and declaration in {place}",
+            f"rule in {place}, roster before the run, asks before answers",
         )
 
     def first_seen(self, run: RunFacts) -> datetime | None:
