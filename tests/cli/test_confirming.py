@@ -72,6 +72,11 @@ def test_confirmed_published_and_counted(folder: Path, tmp_path: Path) -> None:
         ("question,value,instant\nFIRST,maybe,2026-01-02\n", "B", "value"),
         ("question,value,instant\nFIRST,yes,soon\n", "B", "instant"),
         ("question,value,instant\nFIRST,yes,2026-01-02\n", "SAME", "name another source"),
+        (
+            "question,value,instant\nFIRST,no,2026-01-02\nFIRST,yes,2026-01-02\n",
+            "B",
+            "stands twice in the table, with two values",
+        ),
     ],
 )
 def test_what_is_no_second_word_is_refused(
@@ -85,3 +90,21 @@ def test_what_is_no_second_word_is_refused(
     done = beforehand("confirm", folder, table, "--source", own)
     assert done.returncode == 2 and words in " ".join(done.stderr.split()), done.stderr
     assert len(list(BookReader(folder / "league").lines())) == before
+
+
+def test_attack_a_second_source_that_changed_its_word(folder: Path, tmp_path: Path) -> None:
+    """Caught by: its later word is a line too, and what differs is not passed over."""
+    name, line = next(iter(settled(folder).items()))
+    other = "no" if line["outcome"] == "yes" else "yes"
+    table = tmp_path / "b.csv"
+    for value, source, sealed in (
+        (line["outcome"], "Agency B", 1),
+        (other, "agency  b", 1),
+        (other, "Agency B", 0),
+    ):
+        table.write_text(f"question,value,instant\n{name},{value},{line['instant']}\n")
+        done = beforehand("confirm", folder, table, "--source", source, "--json")
+        assert json.loads(done.stdout)["sealed"] == sealed, done.stderr
+    said = [held for held in map(json.loads, BookReader(folder / "league").lines())
+            if held["kind"] == "confirmation"]  # fmt: skip
+    assert [held["value"] for held in said] == [line["outcome"], other]

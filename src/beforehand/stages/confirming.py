@@ -49,16 +49,22 @@ def read_table(data: bytes, name: str) -> list[Said]:
 def confirm(pen: Pen, rows: list[Said], evidence: bytes, source: str) -> int:
     """Seal a confirmation line a row, `evidence` as what the source said; how many are new.
 
-    RuleError where a question is not settled, or where its own source is the same one.
+    A source that changes its word has a line more: both stand. RuleError where
+    a question is not settled, where its own source is the same one, or where
+    the table says two things of it.
     """
     settled: dict[str, tuple[int, Resolution]] = {}
-    held: set[tuple[str, str]] = set()
+    held: dict[tuple[str, str], str] = {}
     for n, record in pen.records():
         if isinstance(record, Resolution):
             settled.setdefault(record.question, (n, record))
         elif isinstance(record, Confirmation):
-            held.add((record.question, record.source))
-    fresh = list({row.question: row for row in rows if (row.question, source) not in held}.values())
+            held[record.question, _plain(record.source)] = record.value
+    said: dict[str, Said] = {}
+    for row in rows:
+        if said.setdefault(row.question, row).value != row.value:
+            raise RuleError(f"{row.question:.80} stands twice in the table, with two values")
+    fresh = [row for row in said.values() if held.get((row.question, _plain(source))) != row.value]
     for row in fresh:
         _check(row, settled.get(row.question), source)
 
@@ -86,5 +92,9 @@ def confirm(pen: Pen, rows: list[Said], evidence: bytes, source: str) -> int:
 def _check(row: Said, first: tuple[int, Resolution] | None, source: str) -> None:
     if first is None:
         raise RuleError(f"{row.question:.80} is not settled: a second source confirms an outcome")
-    if first[1].source.casefold().split() == source.casefold().split():
+    if _plain(first[1].source) == _plain(source):
         raise RuleError(f"{row.question:.80} was settled by {source:.80}: name another source")
+
+
+def _plain(source: str) -> str:
+    return " ".join(source.casefold().split())

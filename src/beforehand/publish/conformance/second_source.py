@@ -12,8 +12,9 @@ from beforehand.publish.conformance.result import counted
 from beforehand.publish.conformance.said import Confirmation, Outcome
 
 LEFT_OPEN = (
-    "two sources that copy one another; an operator who typed the second one's table; prices and "
-    "references, of which only the outcome is confirmed"
+    "two sources that copy one another; an operator who typed the second one's table; a source "
+    "that was chosen question by question once its word was known, and one that differed and was "
+    "not sealed; prices and references, of which only the outcome is confirmed"
 )
 
 
