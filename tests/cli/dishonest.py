@@ -131,11 +131,12 @@ class Dishonest:
         self.publish()
 
     def publish(self) -> None:
-        """Everything that follows from the book, computed and signed by the product."""
-        with reopen_league(self.folder / "league", SystemClock()) as pen:
-            key = pen.key
-        now = SystemClock().now()
-        publish_league(self.folder / "league", key, self.public, now, quiet)
+        """Everything that follows from the book, computed and signed by the product.
+
+        As of now, or of the last line's own time where the operator says that it is later.
+        """
+        as_of = max(SystemClock().now(), *(line["at"] for line in self.contents()))
+        publish_league(self.folder / "league", self.key(), self.public, as_of, quiet)
 
     def sign_folder(self) -> None:
         """A manifest over what lies in the published folder, signed with the league's key."""
