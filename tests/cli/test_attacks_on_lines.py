@@ -5,7 +5,6 @@ All of it is sealed, chained, treed and signed anew by the operator, and publish
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess

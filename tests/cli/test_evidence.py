@@ -24,6 +24,7 @@ from beforehand.book.cosignature import (
     note_parts,
 )
 from beforehand.book.reader import BookReader
+from beforehand.cli.evidence import declared_content
 from beforehand.cli.publication import publish_league
 from beforehand.clock import SystemClock
 from beforehand.records.declaration import Declaration
@@ -363,3 +364,23 @@ def test_conform_refuses_the_token_of_an_authority_that_nobody_trusts(
     entry, _ = outside(stamped.public, "--trust", tmp_path / "trust")
     assert entry["status"] == "FAIL"
     assert any("no trusted authority" in said for said in entry["said"])
+
+
+def test_attack_a_segment_whose_declaration_is_named_with_escapes(tmp_path: Path) -> None:
+    """Caught by reading the line and not its bytes: the later rule is the one that is applied."""
+    first, later_one = live().data, live(MODELS[:1]).data
+    later_one = later_one.replace(b'segment = "', b'segment = "later-', 1)
+    for data in (first, later_one):
+        sha256 = hashlib.sha256(data).hexdigest()
+        place = tmp_path / "bodies" / sha256[:2] / sha256
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    name = Declaration.parse(later_one, "later").segment
+    lines = [
+        json.dumps({"kind": "league", "declaration_sha256": hashlib.sha256(first).hexdigest()}),
+        json.dumps(
+            {"kind": "segment", "segment": name, "x": hashlib.sha256(later_one).hexdigest()}
+        ).replace('"x"', '"\\u0064eclaration_sha256"'),
+    ]
+    found = declared_content(tmp_path, [each.encode() for each in lines])
+    assert set(found) == {"", name} and found[name]

@@ -170,6 +170,87 @@ def test_attack_a_declaration_stamped_when_all_was_over() -> None:
     assert levels(book(), *TWO, token(1, BEFORE_RUN))["P3"].level == "2"
 
 
+def new_segment(*, stamped: bool) -> tuple[list[dict[str, Any]], tuple[Checked, ...]]:
+    """A book whose run is of a second segment, declared in line 5; and stamps over line 3."""
+    lines = book()
+    lines.insert(3, line("segment", segment="t", time="live", declaration_sha256="d" * 64))
+    for each in lines:
+        for key in ("roster_line", "ask_line"):
+            if key in each:
+                each[key] += 1
+    early = Checked("git", 3, Verdict(CHECKS, "stamp", BEFORE_RUN, level=PUBLIC_RECORD))
+    late = Checked("git", 4, Verdict(CHECKS, "stamp", BEFORE_RUN, level=PUBLIC_RECORD))
+    return lines, (early, late) if stamped else (early,)
+
+
+def test_attack_a_new_rule_that_stands_behind_an_old_stamp() -> None:
+    """Caught by where the run's own rule stands: a stamp over line 1 is older than its segment."""
+    lines, stamps = new_segment(stamped=False)
+    third = levels(lines, *stamps)["P3"]
+    assert (third.level, third.evidence[:14]) == ("1", "rule in line 4")
+    lines, stamps = new_segment(stamped=True)
+    third = levels(lines, *stamps)["P3"]
+    assert third.level == "2" and "declaration in line 4" in third.evidence
+
+
+RULE = {"counted_run": {"rule": "scheduled_run"}}
+DAILY = {**RULE, "schedule": {"cron": ["0 10 * * *"], "timezone": "UTC", "grace_minutes": 60}}
+
+
+def of_slots(*runs: tuple[str, str, bool]) -> list[bytes]:
+    """A live book of runs, each by its slot, its own time and its label."""
+    head = [line("league"), line("segment", segment="s", time="live")]
+    made = [
+        {**line("run", run=f"r{k}", segment="s", slot=slot, counted=label), "at": at}
+        for k, (slot, at, label) in enumerate(runs)
+    ]
+    return [json.dumps(value).encode() for value in (*head, *made)]
+
+
+@pytest.mark.parametrize("slot", ["2026-03-01T10:00:00.0Z", "2026-03-01T10:00:00.5Z"])
+def test_attack_a_rerun_whose_slot_is_spelled_otherwise(slot: str) -> None:
+    """Caught by the slot's instant: it is the first one's, or is on no schedule."""
+    first = ("2026-03-01T10:00:00Z", "2026-03-01T10:00:00Z", True)
+    lines = of_slots(first, (slot, "2026-03-01T10:20:00Z", True))
+    held = run_levels(lines, [], sound=True, declared={"": DAILY})
+    assert [each["P3"].level for each in held.values()] == ["1", "0"]
+
+
+@pytest.mark.parametrize(
+    ("at", "level"),
+    [
+        ("2026-03-01T09:59:59Z", "0"),
+        ("2026-03-01T10:00:00Z", "1"),
+        ("2026-03-01T11:00:59Z", "1"),
+        ("2026-03-01T11:01:00Z", "0"),
+        ("2026-03-02T10:00:00Z", "0"),
+    ],
+)
+def test_attack_a_slot_that_is_filled_before_or_after_its_time(at: str, level: str) -> None:
+    """Caught by the run's own time: a slot is filled within its grace, and never afterwards."""
+    lines = of_slots(("2026-03-01T10:00:00Z", at, True))
+    third = run_levels(lines, [], sound=True, declared={"": DAILY})["r0"]["P3"]
+    assert third.level == level
+    assert ("grace" in third.evidence) == (level == "0")
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {},
+        {**RULE, "schedule": {"cron": ["0 10 * JAN-DEC *"], "timezone": "UTC"}},
+        {**RULE, "schedule": {"cron": ["0 10 * * *"], "timezone": "Nowhere/Atall"}},
+        {**RULE, "schedule": {"calendar": "XNYS"}},
+    ],
+)
+def test_attack_a_schedule_that_no_reader_can_apply(declared: dict[str, Any]) -> None:
+    """A label that was not held against its rule is not passed: that is said, and P3 stays 1."""
+    lines = of_slots(("2026-03-01T20:00:00Z", "2026-03-01T20:00:00Z", True))
+    stamp = Checked("git", 2, Verdict(CHECKS, "stamp", BEFORE_RUN, level=PUBLIC_RECORD))
+    third = run_levels(lines, [stamp], sound=True, declared={"": declared})["r0"]["P3"]
+    assert third.level == "1" and "not checked" in third.evidence
+
+
 @pytest.mark.parametrize("instant", ["", "soon", "2026-13-01", 7, None])
 def test_attack_an_outcome_whose_instant_cannot_be_read(instant: object) -> None:
     held = levels(book(tail=[line("resolution", question="q", instant=instant)]), *TWO)

@@ -59,3 +59,27 @@ def test_a_run_that_was_signed_already_is_not_stamped_again(
         pen.checkpoint()
     league.tick_at("2026-01-05T22:00:00Z")
     assert sizes == []
+
+
+def test_attack_a_slot_that_is_opened_after_its_grace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A venue that answers late fills no slot: nothing is sealed, and the slot was missed."""
+    league = LiveLeague.begin(tmp_path)
+    made = league.world
+
+    def slow() -> dict[str, object]:
+        league.clock.step_to("2026-01-05T11:01:00Z")
+        return {"source": "drand", "number": 1, "value": "00"}
+
+    def world() -> World:
+        fresh = made()
+        fresh.beacon = slow
+        return fresh
+
+    monkeypatch.setattr(league, "world", world)
+    done = league.tick_at("2026-01-05T10:59:00Z")
+    assert not done.opened and "only after the slot's grace" in done.problems[0]
+    assert not of_kind(read(league), "run")
+    monkeypatch.setattr(league, "world", made)
+    assert league.tick_at("2026-01-05T11:02:00Z").missed == ["2026-01-05T1000"]

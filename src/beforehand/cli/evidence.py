@@ -106,10 +106,17 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
 def _find_mislabelled(
     report: Report, lines: Sequence[bytes], path: str, declared: Declared
 ) -> None:
-    """Every run whose label is not what the declared rule makes of its slot."""
-    for run in BookFacts(lines, declared).runs.values():
+    """Every run whose label is not what the declared rule makes of its slot; or is not judged."""
+    runs = BookFacts(lines, declared).runs.values()
+    for run in runs:
         if run.mislabelled:
             report.find(10, f"{path}/book.jsonl line {run.line}", f"the run is {run.mislabelled}")
+    unjudged = [run for run in runs if run.unjudged]
+    if unjudged:
+        report.not_checked.append(
+            f"{path}: the labels of {counted(len(unjudged), 'run')} (the first is line "
+            f"{unjudged[0].line}), counted or not, against the rule: {unjudged[0].unjudged}"
+        )
 
 
 def declared_content(base: Path, lines: Sequence[bytes]) -> Declared:
@@ -119,7 +126,8 @@ def declared_content(base: Path, lines: Sequence[bytes]) -> Declared:
     """
     held = {"": _declaration_in(base, lines[0])} if lines else {}
     for raw in lines:
-        if b'"segment"' not in raw or b"declaration_sha256" not in raw:
+        # A name may be spelled with escapes, and is the same name.
+        if b"declaration_sha256" not in raw and b"\\u" not in raw:
             continue
         value = read_fields(raw)
         if value.get("kind") == "segment" and isinstance(value.get("segment"), str):

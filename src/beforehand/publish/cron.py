@@ -57,8 +57,9 @@ def _fits_wall(fields: list[str], local: datetime) -> bool | None:
     if None in told:
         return None
     either = fields[2] != "*" and fields[4] != "*"
+    on_minute = local.second == 0 and local.microsecond == 0
     days = (told[2] or told[4]) if either else (told[2] and told[4])
-    return bool(told[0] and told[1] and told[3] and days and local.second == local.microsecond == 0)
+    return bool(told[0] and told[1] and told[3] and days and on_minute)
 
 
 def _fits(field: str, value: int, ends: tuple[int, int]) -> bool | None:

@@ -11,7 +11,7 @@ from typing import Any
 from beforehand.book.bodies import open_sealed
 from beforehand.errors import FormatError
 from beforehand.publish.contracts import ContractRegister
-from beforehand.publish.counted_run import counts_by_rule, slot_key
+from beforehand.publish.counted_run import counts_by_rule, outside_grace, slot_key
 from beforehand.publish.unrevealed import BodyWatch, HasBody, Unrevealed
 from beforehand.records.codec import BOOKKEEPING, decode_json
 from beforehand.records.declaration import Declaration
@@ -118,6 +118,8 @@ class LeagueFold:
         told = counts_by_rule(declared.content, record.slot)
         if told is None:
             return record.counted
+        if outside_grace(declared.content, record.slot, record.at):
+            return False
         return told and self._first_of_slot[record.segment, slot_key(record.slot)] == run
 
     @cached_property

@@ -251,6 +251,9 @@ def _by_rule(run: RunFacts, book: Facts, checked: Sequence[Checked]) -> Level:
         begun = instant_key(run.at)
     except FormatError:
         return Level("0", "the run states no time", gaps)
+    if run.unjudged:
+        told = f"whether its label follows from the rule is not checked: {run.unjudged}"
+        return Level("1", f"{rule.by_itself}; {told}", f"a run chosen afterwards; {gaps}")
     outcome = book.first_outcome(run)
     limit = begun if outcome is None else min(begun, outcome)
     for each in sorted(checked, key=lambda one: one.size):

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
-from beforehand.publish.counted_run import counts_by_rule, slot_key
+from beforehand.publish.counted_run import Labels
 from beforehand.records.codec import decode_json
 
 Declared = Mapping[str, Mapping[str, Any]]
@@ -24,8 +24,8 @@ BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 class RunFacts:
     """What the levels of a run are computed from; lines are book line numbers.
 
-    `mislabelled` says how its label, counted or not, contradicts the declared rule;
-    `declared` is the line that seals the declaration in force.
+    `mislabelled` says how its label, counted or not, contradicts the declared rule,
+    `unjudged` what kept that from being seen. The rule stands in line `rule_line`.
     """
 
     name: str
@@ -42,7 +42,8 @@ class RunFacts:
     accepted_seats: int = 0
     no_asks: str = "this run asked nobody: answers were accepted as they came"
     mislabelled: str = ""
-    declared: int = 1
+    unjudged: str = ""
+    rule_line: int = 1
 
 
 @dataclass(frozen=True)
@@ -94,15 +95,14 @@ class BookFacts:
     undecided = "no question is decided yet"
 
     def __init__(self, lines: Iterable[bytes], declared: Declared | None = None) -> None:
-        self._declared = declared or {}
+        self._labels = Labels(declared)
+        self._rule_line = 1
         self.runs: dict[str, RunFacts] = {}
         self.times: set[str] = set()
         self._settled: dict[str, datetime] = {}
         self._referred: dict[str, datetime] = {}
         self._rosters: dict[int, list[dict[str, Any]]] = {}
         self._questions: list[tuple[int, str]] = []
-        self._counted: set[datetime | str] = set()
-        self._declared_line = 1
         for n, raw in enumerate(lines, 1):
             self._take(n, read_fields(raw))
 
@@ -110,8 +110,8 @@ class BookFacts:
         kind, run = value.get("kind"), self.runs.get(_word(value, "run"))
         if kind == "segment":
             self.times.add(_word(value, "time"))
-            if "declaration_sha256" in value:
-                self._declared_line = n
+            self._labels.begin(value)
+            self._rule_line = n if "declaration_sha256" in value else self._rule_line
         elif kind == "question":
             self._take_question(n, value)
         elif kind == "roster":
@@ -147,25 +147,9 @@ class BookFacts:
         span = _list(value, "question_lines")
         if len(span) == 2 and all(type(line) is int for line in span):
             run.questions |= {name for line, name in self._questions if span[0] <= line <= span[1]}
-        run.mislabelled = self._mislabelled(value, _word(value, "slot"))
+        run.mislabelled, run.unjudged = self._labels.judge(value)
+        run.rule_line = self._rule_line
         self.runs[run.name] = run
-
-    def _mislabelled(self, value: Mapping[str, Any], slot: str) -> str:
-        counted, place = value.get("counted") is True, slot_key(slot)
-        first = self._declared.get("", {})
-        told = counts_by_rule(self._declared.get(_word(value, "segment"), first), slot)
-        if place in self._counted:
-            again = f"labelled as counted, as an earlier run of its slot {slot!r:.40} is: a rerun"
-            return again if counted else ""
-        if counted or told:
-            self._counted.add(place)
-        if told is None or told == counted:
-            return ""
-        labels = ("not counted", "counted")
-        return (
-            f"labelled as {labels[counted]}; by the declared rule a run of the slot "
-            f"{slot!r:.40} is {labels[told]}"
-        )
 
     def _take_answer(self, n: int, value: dict[str, Any], run: RunFacts) -> None:
         line = value.get("ask_line")
@@ -184,16 +168,12 @@ class BookFacts:
         return min((self._settled[q] for q in run.questions if q in self._settled), default=None)
 
     def rule_of(self, run: RunFacts) -> Rule:
-        """Ours stands in the declaration, which line 1 or that of a later segment seals.
-
-        The rule stays, and the schedule that it reads is the segment's.
-        """
-        place = f"line {run.declared}"
+        """Ours stands in the declaration of the run's segment, which line 1 or its own seals."""
         return Rule(
-            run.declared,
+            run.rule_line,
             run.line,
-            f"rule and declaration in {place}",
-            f"rule in {place}, roster before the run, asks before answers",
+            f"rule and declaration in line {run.rule_line}",
+            f"rule in line {run.rule_line}, roster before the run, asks before answers",
         )
 
     def first_seen(self, run: RunFacts) -> datetime | None:

@@ -35,7 +35,7 @@ from beforehand.stages.identity import (
 from beforehand.stages.pen import Pen, open_body
 from beforehand.stages.seating import lineup_body, lineup_for
 from beforehand.stages.situation import OpenRun, Situation
-from beforehand.stages.slots import Slot
+from beforehand.stages.slots import Slot, later
 
 AT_ONCE = 8
 # A listing with pages missing is read again for this share of the grace; the rest is for asking.
@@ -112,6 +112,8 @@ def _seal_opening(
     first = pen.store.size + 1
 
     def build(at: str) -> list[Record]:
+        if instant_key(at) >= instant_key(later(slot.start_by, minutes=1)):
+            raise RemoteError("the venue was read only after the slot's grace", retryable=False)
         lines: list[Record] = [
             _question(market, ids[market.id], texts[market.id], at) for market in fresh
         ]

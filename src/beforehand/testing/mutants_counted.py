@@ -128,6 +128,8 @@ def _rule() -> list[Mutant]:
         _said(6, "deadline-put-off", "a run waits longer than declared, for later news",
               put(f"{NEXT}/roster", deadline="2026-01-06T15:00:00Z"),
               attack="a late answer counted"),
+        _said(6, "backfilled", "a slot of the day before was filled afterwards, and counts",
+              put(f"{NEXT}/run", slot="2026-01-04T10:00:00Z")),
         _said(6, "only-run-twice", "only one run counts by the rule, and several are labelled so",
               declared(rule, 'rule = "only_run"')),
         _said(6, "every-run-but-one", "every run counts by the rule, and one was left out",

@@ -27,6 +27,7 @@ cluster = "venue_event"
 [schedule]
 kind = "cron"
 cron = ["0 10 * * *"]
+grace_minutes = 60
 timezone = "UTC"
 deadline_minutes = 60
 

@@ -12,7 +12,7 @@ from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import is_due
 from beforehand.publish.conformance.result import Check, Pointer, counted
 from beforehand.publish.conformance.said import IN_TIME, Answer, Row, Run, before, moment
-from beforehand.publish.counted_run import slot_key
+from beforehand.publish.counted_run import outside_grace, slot_key
 from beforehand.publish.cron import fits_cron
 
 # The closed vocabularies of a row's status: ours, and the seed's.
@@ -25,6 +25,7 @@ STATUSES = frozenset(
 )
 # Ten years: what is longer is no deadline of a run.
 MOST_MINUTES = 10 * 366 * 24 * 60
+_READABLE = "declare it as cron in a zone of the tz database"
 RULES = ("only_run", "every_run", "scheduled_run")
 _DISCLOSED = ("answer", "reply", "reasoning", "identity", "submission", "answer_rows")
 
@@ -216,6 +217,10 @@ def _check_schedule(check: Check, exhibit: Exhibit, counted: Iterable[Run], rule
             check.fault(
                 f"its slot {run.slot[:40]!r} is not the declared one", exhibit.at_line(run.n)
             )
+        grace = exhibit.declaration_at(run.n, "schedule", "grace_minutes")
+        late = outside_grace({"schedule": {"grace_minutes": grace}}, run.slot, run.at)
+        if late:
+            check.fault(f"it counts, and is {late}", exhibit.at_line(run.n))
         if isinstance(crons, list) and at is not None:
             fits = [fits_cron(str(cron), at, str(zone)) for cron in crons[:50]]
             if None not in fits and True not in fits:
@@ -224,10 +229,7 @@ def _check_schedule(check: Check, exhibit: Exhibit, counted: Iterable[Run], rule
                     exhibit.at_line(run.n),
                 )
             elif True not in fits:
-                check.gap(
-                    "the declared schedule could not be read here",
-                    "declare it as cron in a zone of the tz database",
-                )
+                check.gap("the declared schedule could not be read here", _READABLE)
     if rule == "scheduled_run":
         begun: set[datetime | str] = set()
         for run in exhibit.runs:
@@ -243,6 +245,8 @@ def _check_schedule(check: Check, exhibit: Exhibit, counted: Iterable[Run], rule
                     "the run of the schedule counts by the rule, and was left out",
                     exhibit.at_line(run.n),
                 )
+            elif run.counted is False and None in told:
+                check.gap("the declared schedule could not be read here", _READABLE)
     calendar = exhibit.declaration("schedule", "calendar")
     if isinstance(calendar, str):
         check.gap(
