@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -224,3 +225,25 @@ def test_what_waits_at_each_anchor_is_told_with_its_last_error(tmp_path: Path, p
     (folder / "state" / "anchors.json").write_text("[")
     with pytest.raises(FormatError, match="is not a queue of submissions"):
         unanchored(folder)
+
+
+def test_attack_a_kill_between_a_folder_and_its_list(tmp_path: Path, pen: Pen) -> None:
+    """What a dead process left is no list: it holds up neither the next stamps nor the facts."""
+    one: Any = Made("one", "away", COMPLETE)
+    assert stamp_checkpoint(pen, tmp_path, [one], AT).problems
+    (tmp_path / STAMPS / str(pen.store.size + 1)).mkdir()
+    assert stamp_checkpoint(pen, tmp_path, [one], AN_HOUR_ON).submitted == 1
+    assert [stamp.size for stamp in kept_stamps(tmp_path)] == [pen.store.size]
+    assert seal_proofs(pen, tmp_path) == 1
+
+
+def test_attack_a_kill_between_a_proof_and_its_promise(tmp_path: Path, pen: Pen) -> None:
+    """A promise that was kept is told by nobody any more: the next round takes it away."""
+    one: Any = Made("one", PENDING, COMPLETE)
+    stamp_checkpoint(pen, tmp_path, [one], AT)
+    (promise,) = kept_stamps(tmp_path)
+    data = promise.data()
+    assert stamp_checkpoint(pen, tmp_path, [one], AN_HOUR_ON).completed == 1
+    promise.path.write_bytes(data)
+    assert stamp_checkpoint(pen, tmp_path, [one], AN_HOUR_ON).waiting == 0
+    assert [stamp.state for stamp in kept_stamps(tmp_path)] == [COMPLETE]

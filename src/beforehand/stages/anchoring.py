@@ -288,7 +288,12 @@ def try_item(
     done: Stamped,
 ) -> None:
     """Submit or upgrade once; what fails is set back in the queue with its reason."""
-    have = {stamp.state for stamp in _stamps_over(folder, size) if stamp.anchor == anchor.name}
+    held = [stamp for stamp in _stamps_over(folder, size) if stamp.anchor == anchor.name]
+    have = {stamp.state for stamp in held}
+    if COMPLETE in have:
+        for stamp in held:  # a process died between a proof and the promise that it keeps
+            if stamp.state == PENDING:
+                stamp.path.unlink(missing_ok=True)
     if (item.task == SUBMIT and have) or COMPLETE in have:
         queue.done(item)  # a process that died had come further than the queue says
         return
@@ -353,7 +358,8 @@ def _sizes(folder: Path) -> list[int]:
 def _size_of(folder: Path, sha256: str) -> int | None:
     """The checkpoint size whose list has this hash, the newest first."""
     for size in reversed(_sizes(folder)):
-        if digest(_list_bytes(folder, size)) == sha256:
+        # A process may have died between the folder and its list.
+        if list_path(folder, size).is_file() and digest(_list_bytes(folder, size)) == sha256:
             return size
     return None
 
