@@ -99,8 +99,8 @@ def test_attack_a_second_source_that_changed_its_word(folder: Path, tmp_path: Pa
     table = tmp_path / "b.csv"
     for value, source, sealed in (
         (line["outcome"], "Agency B", 1),
-        (other, "agency  b", 1),
-        (other, "Agency B", 0),
+        (other, "Agency B", 1),
+        (other, "agency  b", 0),
     ):
         table.write_text(f"question,value,instant\n{name},{value},{line['instant']}\n")
         done = beforehand("confirm", folder, table, "--source", source, "--json")
