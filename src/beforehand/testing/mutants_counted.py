@@ -90,6 +90,17 @@ def _sealed_reply(draft: Draft, role: str) -> None:
     del draft.bodies[reference["sha256"]]
 
 
+def _erased_answer(draft: Draft) -> None:
+    """A model's bad answer is dropped, and a line says that somebody asked for it."""
+    line = draft.line(f"{NEXT}/cat/answer")
+    (body,) = line["bodies"]
+    lose_body(f"{NEXT}/cat/answer")(draft)
+    draft.add(
+        "erased", draft.lines[-1]["at"], "erased", line=ref(f"{NEXT}/cat/answer"),
+        body_sha256=body["sha256"], why="asked for",
+    )  # fmt: skip
+
+
 def _withheld() -> list[Mutant]:
     attack = "a body never disclosed"
     return [
@@ -97,6 +108,8 @@ def _withheld() -> list[Mutant]:
               lose_body(f"{PM}/cat/answer"), attack=attack),
         _said(5, "counted-answer-never-disclosed", "a counted answer that was never disclosed",
               lose_body(f"{NEXT}/cat/answer"), attack=attack),
+        _said(5, "answer-erased", "a model's answer was erased, as only a person's may be",
+              _erased_answer, attack=attack),
         _said(5, "reply-never-disclosed", "a raw reply that was due and never disclosed",
               lambda d: _sealed_reply(d, "reply"), attack=attack),
         _said(5, "reasoning-never-disclosed", "a reasoning that was due and never disclosed",

@@ -106,8 +106,21 @@ def _expected(exhibit: Exhibit) -> Iterable[tuple[int, str, str, str, str]]:
 
 
 def _check_disclosed(check: Check, exhibit: Exhibit) -> None:
+    """What is due is there; a person may have what is theirs erased, and no model's answer is."""
+    asked = {
+        answer.n
+        for answer in exhibit.answers
+        if (seat := exhibit.seat_of(answer.run, answer.forecaster)) and seat.entry == "asked"
+    }
     for body in exhibit.bodies if exhibit.form == "folder" else ():
-        if body.role not in _DISCLOSED or body.sha256 in exhibit.erased:
+        if body.role not in _DISCLOSED:
+            continue
+        if body.sha256 in exhibit.erased:
+            if body.n in asked:
+                check.fault(
+                    f"the {body.role} of a model was erased, as only a person's may be",
+                    exhibit.at_line(body.n),
+                )
             continue
         if is_due(body.due, exhibit.as_of) and exhibit.read_body(body.sha256) is None:
             check.fault(
