@@ -182,6 +182,12 @@ def test_every_denominator_of_a_league_with_everything_at_once(league: LiveLeagu
     assert entries(earlier)["ensemble"]["brier"]["mean"] == text(loss(sum(P.values()) / 3, True))
     assert_reproduced(played, 0)
 
+    ghost = played.data / "segments/s0.json"
+    ghost.write_bytes((played.data / "segments/s1.json").read_bytes())
+    run = played.recount()
+    assert run.returncode == 1 and "segments/s0.json: a board of no earlier segment" in run.stdout
+    ghost.unlink()
+
 
 def assert_rows(played: Played) -> None:
     """No row of an uncounted run has a loss, each is of one segment, and ids are per event."""

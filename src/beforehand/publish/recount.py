@@ -34,6 +34,7 @@ from beforehand.publish.database import Tables, sqlite_tables, table_sql
 from beforehand.publish.fold import fold_book
 from beforehand.publish.gains import PLACES
 from beforehand.publish.segments import (
+    SEGMENTS_NAME,
     all_attempts,
     all_forecasts,
     boards_by_file,
@@ -128,7 +129,11 @@ def recount_league(folder: Folder, base: str, lines: int, as_of: str) -> Recount
     parts = score_segments(fold)
     cells, attempts = all_forecasts(parts), all_attempts(parts)
     result = Recount()
-    for file, board in boards_by_file(parts).items():
+    boards = boards_by_file(parts)
+    for name in folder.names():
+        if name.startswith(f"{base}/{SEGMENTS_NAME}/") and name[len(base) + 1 :] not in boards:
+            result.miss(name, "a board of no earlier segment of the book")
+    for file, board in boards.items():
         name = f"{base}/{file}"
         _compare_tree(result, name, decode_json(read_file(folder, name, MAX_TABLE_BYTES)), board)
     _compare_csv(result, folder, f"{base}/forecasts.csv", COLUMNS, cells)
