@@ -262,3 +262,21 @@ def test_an_edited_file_alone_changes_nothing(folder: Path) -> None:
     run = beforehand("declare", folder)
     assert run.returncode == 2 and "--segment" in run.stderr
     assert len(segments_of(folder)) == 1
+
+
+def test_a_segment_without_a_forecast_yet_is_at_no_fault(first: LiveLeague, folder: Path) -> None:
+    """Right after it begins, and after a slot that found no market to ask."""
+    declared = edit(folder, SECOND)
+    assert beforehand("declare", folder, "--segment").returncode == 0
+    for slot in ("", "2026-01-08T15:00:00Z"):
+        if slot:
+            league = resumed(first, folder, declared)
+            league.venue.markets = []
+            league.tick_at(slot)
+            assert of_kind(lines_of(folder / "league"), "run")[-1]["questions"] == []
+        assert beforehand("publish", folder).returncode == 0
+        run = beforehand("conform", folder / "public", "--json")
+        told = {held["id"]: held for held in json.loads(run.stdout)["requirements"]}
+        faults = {name: held["said"] for name, held in told.items() if held["status"] == "FAIL"}
+        assert faults == {}
+        assert told[9]["status"] == "UNVERIFIABLE"
