@@ -41,7 +41,7 @@ STATUSES = {
     "not_counted": "another answer of this forecaster counts by the declared rule",
     "not_on_roster": "the run's roster does not expect this forecaster",
     "not_asked": "the run did not ask this question, or not of this forecaster",
-    "uncounted_run": "the run was declared as not counted",
+    "uncounted_run": "the run does not count by the declared rule, or by its own line",
 }
 # Statuses of a forecast that was stated in time, whatever became of the question.
 IN = ("counted", "open", "stale", "void")
