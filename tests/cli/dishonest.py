@@ -205,7 +205,7 @@ def first(lines: list[Content], kind: str) -> Content:
 class Scene:
     """Clocks outside, a league that one of them stamped before and after its outcome.
 
-    `before` is the same league when its answers had come, unstamped and unsettled.
+    `before` is the same league when its answers had come, signed, unstamped and unsettled.
     """
 
     world: OutsideWorld
@@ -225,6 +225,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         with open_league(before.folder / "league", declaration, clock) as pen:
             declare(pen, declaration, before.folder / "league")
             play(pen, declaration)
+            pen.checkpoint()
         league = before.copy(folder / "league")
         league.stamp(world)
         league.settle()

@@ -346,6 +346,18 @@ def test_attack_an_unlogged_ask() -> None:
     )
 
 
+def test_questions_that_a_seat_was_not_asked_are_told_beside_the_asks() -> None:
+    """The roster promised them; a seat that was asked nothing at all is told as that."""
+    lines = book()
+    lines[4] = line("run", run="r", roster_line=4, questions=["q", "q2", "q3"])
+    told = levels(lines)["completeness"].evidence
+    assert "4 questions of the run were not put to a seat that was asked others" in told
+    assert "were not put" not in levels(book())["completeness"].evidence
+    only = [lines[4], line("ask", run="r", forecaster="gpt", questions=["q", "q2", "q3"])]
+    told = levels([*lines[:4], *only])["completeness"].evidence
+    assert "were not put" not in told
+
+
 def test_attack_an_answer_withheld_after_receipt() -> None:
     """An ask that ends without an answer once the outcome is known may have had one."""
     asked = book()[5:8]

@@ -311,9 +311,23 @@ def _complete(run: RunFacts) -> Level:
     never = len(run.asked_seats - run.seats_with_ask)
     if never:
         told += f"; {never} seats of the roster were not asked"
+    left_out = _left_out(run)
+    if left_out:
+        told += f"; {left_out} questions of the run were not put to a seat that was asked others"
     if run.accepted_seats:
         told += f"; {run.accepted_seats} seats send answers as they like"
     return Level("1", told, gaps)
+
+
+def _left_out(run: RunFacts) -> int:
+    """How many pairs of an asked seat and a question have no ask; seats asked nothing excepted.
+
+    0 for a book whose asks do not name their questions.
+    """
+    if not run.asked_of:
+        return 0
+    seats = run.asked_seats & run.seats_with_ask
+    return sum((seat, name) not in run.asked_of for seat in seats for name in run.questions)
 
 
 def least_levels(levels: Mapping[str, Mapping[str, Level]]) -> dict[str, str]:

@@ -26,6 +26,7 @@ class RunFacts:
 
     `mislabelled` says how its label, counted or not, contradicts the declared rule,
     `unjudged` what kept that from being seen. The rule stands in line `rule_line`.
+    `asked_of` are the pairs of seat and question that an ask line names.
     """
 
     name: str
@@ -39,6 +40,7 @@ class RunFacts:
     held_back: int = 0
     asked_seats: set[str] = field(default_factory=set)
     seats_with_ask: set[str] = field(default_factory=set)
+    asked_of: set[tuple[str, str]] = field(default_factory=set)
     accepted_seats: int = 0
     no_asks: str = "this run asked nobody: answers were accepted as they came"
     mislabelled: str = ""
@@ -119,8 +121,7 @@ class BookFacts:
         elif kind == "run" and run is None:
             self._take_run(n, value)
         elif kind == "ask" and run is not None:
-            run.asks[n] = _words(value, "questions")
-            run.seats_with_ask.add(_word(value, "forecaster"))
+            self._take_ask(n, value, run)
         elif kind == "answer" and run is not None:
             self._take_answer(n, value, run)
         elif kind == "resolution":
@@ -150,6 +151,12 @@ class BookFacts:
         run.mislabelled, run.unjudged = self._labels.judge(value)
         run.rule_line = self._rule_line
         self.runs[run.name] = run
+
+    def _take_ask(self, n: int, value: dict[str, Any], run: RunFacts) -> None:
+        seat, questions = _word(value, "forecaster"), _words(value, "questions")
+        run.asks[n] = questions
+        run.seats_with_ask.add(seat)
+        run.asked_of |= {(seat, name) for name in questions}
 
     def _take_answer(self, n: int, value: dict[str, Any], run: RunFacts) -> None:
         line = value.get("ask_line")
