@@ -1,4 +1,4 @@
-"""Attacks on what others vouch for, on a published league: each is a finding, or counts for nothing.
+"""Attacks on what others vouch for, on a published league: each is found, or counts for nothing.
 
 The operator publishes other evidence beside the lists of a real league and signs the folder anew.
 """

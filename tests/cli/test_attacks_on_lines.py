@@ -228,7 +228,7 @@ def test_attack_back_dated_at(scene: Scene, tmp_path: Path) -> None:
     assert level(report, "P1a")["level"] == "1"
 
 
-def test_attack_at_outside_the_bracket_from_a_chain_tip_to_a_token(
+def test_attack_at_outside_the_bracket_from_a_beacon_or_chain_tip_to_a_token(
     scene: Scene, tmp_path: Path
 ) -> None:
     """Post-dated: caught by the token, whose signed time is before what the lines say."""

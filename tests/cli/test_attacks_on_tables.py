@@ -83,6 +83,6 @@ def test_attack_statistics_pooled_across_own_reference_events(tmp_path: Path) ->
     assert_fails_alone(published("r04-pool-of-too-many", tmp_path), 4, "may enter it")
 
 
-def test_attack_statistics_pooled_over_two_methodologies(tmp_path: Path) -> None:
+def test_attack_statistics_pooled_across_segments(tmp_path: Path) -> None:
     """Caught by the segments of the rows that the signed board says it counted."""
     assert_fails_alone(published("r15-pooled", tmp_path), 15, "pooled across them")

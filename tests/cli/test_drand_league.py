@@ -18,13 +18,15 @@ from tests.anchors.test_drand import DRAND, beacon, rounds
 from .conftest import beforehand
 
 
-def published(folder: Path, said: dict[str, Any]) -> Path:
-    """The corpus's live league, with this round in every run line."""
+def published(folder: Path, said: dict[str, Any], year: str = "2026") -> Path:
+    """The corpus's live league, with this round in every run line, its lines dated in a year."""
 
     def change(draft: Draft) -> None:
         declared("margin_minutes = 120\n", 'margin_minutes = 120\nbeacon = "drand"\n')(draft)
         for line in draft.of_kind("run"):
             line["beacon"] = said
+        for line in draft.lines:
+            line["at"] = year + line["at"][4:]
 
     files = Mutant("beacon", 12, SAID, "a beacon", lines=change).build(1, Operator.of(1))
     for name, data in files.items():
@@ -69,3 +71,13 @@ def test_attack_a_made_up_round_and_a_round_of_another_network(tmp_path: Path, t
         found = [each["message"] for each in told["findings"] if each["step"] == 10]
         assert len(found) == 4
         assert all("of no network that you pinned" in each for each in found)
+
+
+def test_attack_at_outside_the_bracket_from_a_beacon(tmp_path: Path, trust: Path) -> None:
+    """Back-dated by years: caught by the round, which nobody could know before it was signed."""
+    shutil.copy(DRAND / "quicknet.json", trust)
+    said = beacon(rounds("quicknet")[0])
+    told = verified(tmp_path, published(tmp_path, said, "2022"))
+    found = [each["message"] for each in told["findings"] if each["step"] == 10]
+    assert len(found) == 4
+    assert all("is before its beacon, which is of 2023-08-23T15:09:27Z" in each for each in found)

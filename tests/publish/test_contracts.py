@@ -261,9 +261,11 @@ def test_publishing_refuses_one_id_with_two_contracts_and_names_both(
     assert not (tmp_path / "public" / "api" / "v1" / "small" / "forecasts.csv").exists()
 
 
-def test_verify_recount_and_conform_find_one_id_with_two_contracts(
+def test_attack_a_contract_id_collision(
     twins: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Caught by comparing the contracts behind an id, in the sealed questions themselves."""
+
     def careless(self: ContractRegister, n: int, question: Any) -> None:
         assert self.profile is not None
         self.ids[question.question] = self.profile.ids(self.profile.contract_from(question))
