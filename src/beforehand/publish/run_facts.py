@@ -141,7 +141,7 @@ class BookFacts:
     def _take_run(self, n: int, value: dict[str, Any]) -> None:
         line = value.get("roster_line")
         seats = self._rosters.get(line, []) if type(line) is int else []
-        run = RunFacts(_word(value, "run"), n, _word(value, "at"), declared=self._declared_line)
+        run = RunFacts(_word(value, "run"), n, _word(value, "at"))
         run.asked_seats = {_word(s, "forecaster") for s in seats if s.get("entry") == "asked"}
         run.accepted_seats = len(seats) - len(run.asked_seats)
         run.questions = _words(value, "questions")
