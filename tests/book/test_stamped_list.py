@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from beforehand.book.stamped_list import (
     MAX_LIST_BYTES,
     MAX_LISTED_BOOKS,
     ListedBook,
+    Prefixes,
     StampedList,
     check_listed,
     list_book,
@@ -253,3 +255,33 @@ def test_the_shell_agrees(book: bytes, tmp_path: Path) -> None:
     """The seed's step 3, `head -n N | shasum -a 256`, in Python's plain words."""
     head = b"".join(book.splitlines(keepends=True)[:4])
     assert stamped(book, 4).books[0].sha256 == hashlib.sha256(head).hexdigest()
+
+
+class Counted(io.BytesIO):
+    """A book that counts how often a line of it is read."""
+
+    reads = 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self.reads += 1
+        return super().readline(size)
+
+
+def test_attack_a_stamp_a_line_that_has_the_book_walked_again_for_each() -> None:
+    """A list of every line, which a token an answer makes: the book is walked once for them all."""
+    book = b"".join(b'{"link": "%064x", "n": %d}\n' % (n, n) for n in range(1, 301))
+    made = [list_book(io.BytesIO(book), "a/book.jsonl", "example.org/a", n) for n in range(1, 301)]
+    stream = Counted(book)
+    prefixes = Prefixes(stream)
+    for stamped in made:
+        assert prefixes.check(stamped) == stamped.books[0]
+        prefixes.check(stamped)
+    assert stream.reads == 300
+    assert prefixes.check(made[4]).lines == 5, "an earlier one begins anew"
+    for bad, said in (
+        (replace(made[9], books=(replace(made[9].books[0], sha256="0" * 64),)), "hash to"),
+        (replace(made[9], books=(replace(made[9].books[0], lines=900),)), "tail was dropped"),
+    ):
+        with pytest.raises(IntegrityError, match=said):
+            prefixes.check(bad)
+        assert prefixes.check(made[20]).lines == 21, "one that is false hides no other"

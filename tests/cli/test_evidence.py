@@ -8,12 +8,14 @@ import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from beforehand.anchors.anchor import CHECKS, Verdict
 from beforehand.anchors.rfc3161 import TimeStampAuthority
 from beforehand.anchors.trust_files import write_authority
 from beforehand.anchors.witness import CosignedRecord
@@ -24,9 +26,11 @@ from beforehand.book.cosignature import (
     note_parts,
 )
 from beforehand.book.reader import BookReader
+from beforehand.cli.brackets import Bounds
 from beforehand.cli.evidence import declared_content
 from beforehand.cli.publication import publish_league
 from beforehand.clock import SystemClock
+from beforehand.publish.levels import Checked
 from beforehand.records.declaration import Declaration
 from beforehand.stages.anchoring import seal_proofs, stamp_checkpoint
 from beforehand.stages.declare import declare, open_league
@@ -384,3 +388,29 @@ def test_attack_a_segment_whose_declaration_is_named_with_escapes(tmp_path: Path
     ]
     found = declared_content(tmp_path, [each.encode() for each in lines])
     assert set(found) == {"", name} and found[name]
+
+
+def test_attack_so_many_stamps_that_their_times_are_compared_for_ever() -> None:
+    """A token an answer over years: each is looked at once, and the earliest is found."""
+
+    class Once(Checked):
+        """Evidence that says how often its time was read."""
+
+        reads = 0
+
+        @property
+        def proved(self) -> datetime | None:
+            type(self).reads += 1
+            return super().proved
+
+    held = [
+        Once("one", size, Verdict(CHECKS, "", f"2026-01-{1 + size * 7 % 28:02}T00:00:00Z"))
+        for size in range(1, 400)
+    ]
+    held += [Once("two", 500, Verdict(CHECKS, "", "2026-01-01T00:00:00Z", bound=False))]
+    bounds = Bounds(held)
+    found = [bounds.not_after(n) for n in range(1, 502)]
+    assert Once.reads == len(held)
+    for n, told in enumerate(found, 1):
+        over = [str(each.verdict.not_after) for each in held if each.size >= n and each.proved]
+        assert told == min(over, default=None), n

@@ -126,7 +126,7 @@ def list_book(
 
     With `origin` the tree over the same lines stands in it too.
     """
-    walked = _walk_prefix(stream, lines)
+    walked = _Walk(stream).to(lines)
     if lines is not None and walked.lines < lines:
         raise FormatError(f"the book has {walked.lines} whole lines, not {lines}")
     book = ListedBook(path, walked.lines, walked.sha256, walked.last_link)
@@ -143,8 +143,34 @@ def check_listed(
     compared where `origin` names one of the list, or the list names but one
     tree of that size. IntegrityError says what differs.
     """
-    book = stamped.book_at(path)
-    walked = _walk_prefix(stream, book.lines)
+    return Prefixes(stream).check(stamped, path, origin)
+
+
+class Prefixes:
+    """A book for many lists: it is walked once, where each list is over more lines than the last.
+
+    `stream` can be sought: a list over fewer lines begins anew.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._walk = _Walk(stream)
+
+    def check(
+        self, stamped: StampedList, path: str | None = None, origin: str | None = None
+    ) -> ListedBook:
+        """The same as `check_listed` of one list."""
+        book = stamped.book_at(path)
+        if self._walk.broken or book.lines < self._walk.lines:
+            self._stream.seek(0)
+            self._walk = _Walk(self._stream)
+        _check_walked(stamped, book, self._walk.to(book.lines), origin)
+        return book
+
+
+def _check_walked(
+    stamped: StampedList, book: ListedBook, walked: _Walked, origin: str | None
+) -> None:
     if walked.lines < book.lines:
         raise IntegrityError(
             f"the book has {walked.lines} whole lines, and the list was made over {book.lines}: "
@@ -166,7 +192,6 @@ def check_listed(
         raise IntegrityError(
             f"the tree {tree.origin!r:.80} of the list is not the one over these {book.lines} lines"
         )
-    return book
 
 
 @dataclass(frozen=True)
@@ -178,20 +203,33 @@ class _Walked:
     returns: bool
 
 
-def _walk_prefix(stream: BinaryIO, most: int | None) -> _Walked:
+class _Walk:
     """The first lines of a book, each with its LF; a tail without one is not counted."""
-    hasher, frontier = hashlib.sha256(), Frontier()
-    last, returns = b"", False
-    for raw in _whole_lines(stream, most):
-        hasher.update(raw)
-        frontier.append(line_leaf(raw[:-1]))
-        last, returns = raw, returns or raw.endswith(b"\r\n")
-    link = _link_of(last) if last else ""
-    return _Walked(frontier.size, hasher.hexdigest(), link, frontier.root(), returns)
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._hasher, self._frontier = stream, hashlib.sha256(), Frontier()
+        self._last, self._returns = b"", False
+        self.broken = False
+
+    @property
+    def lines(self) -> int:
+        """How many were walked."""
+        return self._frontier.size
+
+    def to(self, most: int | None) -> _Walked:
+        """What stands at line `most`, or at the last whole one before; None for all."""
+        self.broken = True  # unless it comes to its end
+        for raw in _whole_lines(self._stream, self.lines, most):
+            self._hasher.update(raw)
+            self._frontier.append(line_leaf(raw[:-1]))
+            self._last, self._returns = raw, self._returns or raw.endswith(b"\r\n")
+        self.broken = most is None or self.lines < most
+        link = _link_of(self._last) if self._last else ""
+        root = self._frontier.root()
+        return _Walked(self.lines, self._hasher.hexdigest(), link, root, self._returns)
 
 
-def _whole_lines(stream: BinaryIO, most: int | None) -> Iterator[bytes]:
-    seen = 0
+def _whole_lines(stream: BinaryIO, seen: int, most: int | None) -> Iterator[bytes]:
     while most is None or seen < most:
         raw = stream.readline(MAX_LINE_BYTES + 1)
         if not raw.endswith(b"\n"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from beforehand.anchors.anchor import SIGNED_TIME
@@ -37,6 +38,7 @@ def run_brackets(
     may lack it, where no value was to be had; then nothing bounds it from below, and that is said.
     """
     held: dict[str, dict[str, Any]] = {}
+    bounds = Bounds(checked)
     without: list[int] = []
     for n, raw in enumerate(lines, 1):
         if b'"run"' not in raw and b"\\u" not in raw:
@@ -54,7 +56,7 @@ def run_brackets(
             source = str(beacon.get("source"))
             said = f"its beacon is of {source!r:.40}, and the declaration names {declared}"
             report.find(10, place, said)
-        until = _not_after(n, checked)
+        until = bounds.not_after(n)
         held.setdefault(run, {"not_before": since, "at": at, "not_after": until})
         try:
             moment = instant_key(at)
@@ -92,10 +94,27 @@ def _not_before(
     return found.instant
 
 
-def _not_after(n: int, checked: Sequence[Checked]) -> str | None:
-    """The earliest instant by which others had line `n`; None where nobody says."""
-    held = [each for each in checked if each.size >= n and each.proved is not None]
-    return min((str(each.verdict.not_after) for each in held), key=instant_key, default=None)
+class Bounds:
+    """By when others had a line, for many lines: the evidence is sorted once."""
+
+    def __init__(self, checked: Sequence[Checked]) -> None:
+        held = [
+            (each.size, proved, str(each.verdict.not_after))
+            for each in checked
+            if (proved := each.proved) is not None
+        ]
+        held.sort(key=lambda each: each[0])
+        self._sizes = [size for size, _, _ in held]
+        earliest: list[tuple[datetime, str]] = []
+        for _, proved, told in reversed(held):
+            one = (proved, told)
+            earliest.append(one if not earliest or proved < earliest[-1][0] else earliest[-1])
+        self._earliest = earliest[::-1]
+
+    def not_after(self, n: int) -> str | None:
+        """The earliest instant by which others had line `n`; None where nobody says."""
+        first = bisect_left(self._sizes, n)
+        return self._earliest[first][1] if first < len(self._earliest) else None
 
 
 def answer_brackets(
@@ -115,8 +134,9 @@ def answer_brackets(
     ]
     signed = sorted({e.size for e in checked if e.proved and e.verdict.level == SIGNED_TIME})
     held: dict[str, dict[str, Any]] = {}
+    bounds = Bounds(checked)
     for place, (n, value) in enumerate(answers):
-        run, at, until = value.get("run"), value.get("at"), _not_after(n, checked)
+        run, at, until = value.get("run"), value.get("at"), bounds.not_after(n)
         if not isinstance(run, str) or not isinstance(at, str):
             continue
         told = held.setdefault(

@@ -28,7 +28,7 @@ from beforehand.book.key_history import key_history
 from beforehand.book.manifest import MANIFEST_PATH, read_manifest
 from beforehand.book.proof_file import STAMPED_LIST_NAME, ProofFile
 from beforehand.book.report import Report
-from beforehand.book.stamped_list import StampedList, check_listed
+from beforehand.book.stamped_list import MAX_LIST_BYTES, Prefixes, StampedList
 from beforehand.book.tree import Frontier, line_leaf
 from beforehand.cli.brackets import answers_told, run_brackets
 from beforehand.cli.exclusivity import search_for_second, shown_league
@@ -180,7 +180,13 @@ def _check_stamps(
     report: Report, base: Path, path: str, reader: ReaderTrust, as_of: str
 ) -> list[Checked]:
     """The verdict on every piece of evidence whose list the book keeps to."""
-    checked: list[Checked] = []
+    with (base / "book.jsonl").open("rb") as stream:
+        return list(_verdicts(report, base, path, reader, as_of, Prefixes(stream)))
+
+
+def _verdicts(
+    report: Report, base: Path, path: str, reader: ReaderTrust, as_of: str, book: Prefixes
+) -> Iterator[Checked]:
     for stamp in kept_stamps(base):
         place = f"{path}/{STAMPS}/{stamp.size}/{stamp.path.name}"
         listed = stamp.path.with_name(LIST_NAME)
@@ -190,7 +196,7 @@ def _check_stamps(
         if stamp.path.name == WITNESS_NAME:
             continue  # its lines stand on the checkpoint
         try:
-            _check_list(base, listed, stamp.size)
+            _check_list(book, listed, stamp.size)
             verdict = check_bytes(stamp.data(), Subject.of_file(listed), reader.trust, as_of)
         except (OSError, FormatError, IntegrityError) as error:
             report.find(10, place, str(error))
@@ -199,16 +205,17 @@ def _check_stamps(
             report.find(10, place, verdict.words)
         elif verdict.result != CHECKS:
             report.not_checked.append(f"{place}: present, not checked: {verdict.words}")
-        checked.append(Checked(stamp.anchor, stamp.size, verdict))
-    return checked
+        yield Checked(stamp.anchor, stamp.size, verdict)
 
 
-def _check_list(base: Path, listed: Path, size: int) -> None:
+def _check_list(book: Prefixes, listed: Path, size: int) -> None:
+    if listed.stat().st_size > MAX_LIST_BYTES:
+        raise FormatError(f"a stamped list over {MAX_LIST_BYTES} bytes")
     stamped = StampedList.parse(listed.read_bytes())
-    with (base / "book.jsonl").open("rb") as stream:
-        book = check_listed(stream, stamped)
-    if book.lines != size:
-        raise IntegrityError(f"the list is over {book.lines} lines and lies with those over {size}")
+    lines = stamped.book_at().lines
+    if lines != size:
+        raise IntegrityError(f"the list is over {lines} lines and lies with those over {size}")
+    book.check(stamped)
 
 
 def _witnessed(
