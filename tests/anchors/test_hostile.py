@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beforehand.anchors.anchor import CHECKS, Subject
+from beforehand.anchors.anchor import CHECKS, UNCHECKED, Subject
 from beforehand.anchors.bitcoin import Header
 from beforehand.anchors.bundle import parse_bundle
 from beforehand.anchors.capture import parse_capture
@@ -27,7 +27,7 @@ from beforehand.anchors.ots_file import (
     proof_bytes,
 )
 from beforehand.anchors.queue import parse_items
-from beforehand.anchors.seal_witness import SealRecord
+from beforehand.anchors.seal_witness import SealRecord, check_cosigned_seal
 from beforehand.anchors.tokens import from_library, parse_token
 from beforehand.anchors.trust import Trust
 from beforehand.anchors.trust_files import read_headers, read_public_key, read_trusted_root
@@ -268,3 +268,16 @@ def test_a_panic_of_the_library_is_a_refusal() -> None:
         from_library(panic)
     with pytest.raises(KeyboardInterrupt):
         from_library(interrupt)
+
+
+@pytest.mark.parametrize(
+    "cosigned",
+    ['"\\ud800"', '{"kind": "cosigned", "note": "\\ud800", "lines": []}', '{"\\udc00": 1}'],
+)
+def test_attack_a_cosigned_seal_of_no_text(cosigned: str) -> None:
+    """Refused in words, and no traceback that a script could take for a verdict."""
+    head = '{"kind": "cosigned-seal", "index": 0, "path": [], "cosigned": '
+    data = f"{head}{cosigned}}}".encode()
+    with pytest.raises(FormatError):
+        SealRecord.parse(data)
+    assert check_cosigned_seal(data, SUBJECT, [], 1, AS_OF).result == UNCHECKED

@@ -131,6 +131,10 @@ def test_the_vector_of_a_stamped_run(council: Council) -> None:
     run = told["leagues"][BOOK]["levels"]["2026-10-20-am"]
     assert "line 1 of asks.jsonl, before this run" in run["P3"]["evidence"]
     assert all(run[name]["not_excluded"] for name in PROPERTIES)
+    # Attack: an end that the table names as it suits, a counted answer against the rule.
+    assert "no line seals it" in run["P1a"]["not_excluded"]
+    assert "no line seals it" in run["P1b"]["not_excluded"]
+    assert "was not applied" in run["P3"]["not_excluded"]
     assert any("whether its time is live" in said for said in told["not_checked"])
     assert any(f"{PROOF}/130025Z.txt.ots" in said for said in told["not_checked"])
 

@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from beforehand.anchors.anchor import CHECKS, PUBLIC_RECORD, REFUSED, SIGNED_TIME, Verdict
+from beforehand.publish.conformance.exhibit import Exhibit
+from beforehand.publish.conformance.profile import Profile
+from beforehand.publish.conformance.said import Answer, Ask, Run
 from beforehand.publish.levels import Checked, Cosigned, Level, least_levels, run_levels
+from beforehand.publish.seed_facts import SeedFacts
+from beforehand.testing.memory_folder import MemoryFolder
 
 RUN_AT = "2026-03-01T10:00:00Z"
 BEFORE_RUN = "2026-03-01T09:00:00Z"
@@ -443,3 +448,40 @@ def test_lines_of_any_form_end_in_a_level() -> None:
     raws += [b"", b"\xff", b"{", b'{"kind": "run", "kind": "ask"}']
     held = run_levels(raws, TWO, sound=True)
     assert {level.level for level in held["r"].values()} == {"0"}, "a segment that is not live"
+
+
+def seed_exhibit(asks: Sequence[Ask], answers: Sequence[Answer]) -> Exhibit:
+    """A book in the seed's format of one run, by what its chains say."""
+    made = Exhibit("book", "seed", MemoryFolder({}), "", Profile(), TOO_LATE, book="book.jsonl")
+    made.runs = [Run(1, RUN_AT, "r", "", "", None, "", None, None, ())]
+    made.asks, made.answers = list(asks), list(answers)
+    return made
+
+
+def seed_ask(n: int, seat: str, at: str = RUN_AT) -> Ask:
+    return Ask(n, at, "r", seat, 1, (), "", "0" * 64, "asks.jsonl")
+
+
+def seed_answer(n: int, seat: str, at: str) -> Answer:
+    return Answer(n, at, "r", seat, None, "", "", "", "", "", {"q": "0.5"})
+
+
+def test_attack_answers_of_no_time_that_end_what_was_asked() -> None:
+    """Caught by their time: what cannot be read came after nothing, so its ask stays open."""
+    asks = [seed_ask(1, "gpt"), seed_ask(2, "own"), seed_ask(3, "own", IN_TIME)]
+    honest = [seed_answer(2, "gpt", RUN_AT), seed_answer(3, "own", IN_TIME)]
+    run = SeedFacts(seed_exhibit(asks, honest)).runs["r"]
+    assert (run.ended, run.unasked) == ({1, 2, 3}, 0)
+    run = SeedFacts(seed_exhibit(asks, [honest[0], seed_answer(3, "own", "soon")])).runs["r"]
+    assert (run.ended, run.unasked) == ({1}, 1)
+    early = [honest[0], seed_answer(3, "own", BEFORE_RUN)]
+    run = SeedFacts(seed_exhibit(asks, early)).runs["r"]
+    assert (run.ended, run.unasked) == ({1}, 1)
+
+
+def test_attack_a_book_of_so_many_asks_and_answers_that_nobody_waits_for_it() -> None:
+    """A pair at a time this would be four hundred million: each is looked at once."""
+    many = range(20_000)
+    asks = [seed_ask(n, "gpt") for n in many]
+    run = SeedFacts(seed_exhibit(asks, [seed_answer(n, "gpt", RUN_AT) for n in many])).runs["r"]
+    assert len(run.ended) == len(many) and run.unasked == 0

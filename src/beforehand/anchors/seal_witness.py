@@ -140,7 +140,8 @@ class SealRecord:
             or not all(isinstance(step, str) for step in path)
         ):
             raise FormatError(f"the path of a cosigned seal has at most {MAX_STEPS} hashes")
-        inner = json.dumps(cosigned, sort_keys=True, ensure_ascii=False).encode("utf-8")
+        # A lone surrogate stays an escape, and is refused as what it is.
+        inner = json.dumps(cosigned, sort_keys=True).encode("ascii")
         return cls(index, tuple(map(strict_base64, path)), CosignedRecord.parse(inner).data())
 
 

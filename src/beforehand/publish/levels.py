@@ -12,7 +12,7 @@ under, and by when it was there: what came after an outcome shows nothing of bef
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from beforehand.anchors.anchor import CHECKS, PUBLIC_RECORD, SIGNED_TIME, Verdict
@@ -130,8 +130,11 @@ def levels_of_facts(
         run.name: _levels_of(run, book, checked, over, sound=sound, witnessed=witnessed, need=need)
         for run in book.runs.values()
     }
-    if searched is not None:
-        for levels in found.values():
+    for levels in found.values():
+        for name, gap in book.gaps.items():
+            level = levels[name]
+            levels[name] = replace(level, not_excluded=f"{level.not_excluded}; {gap}")
+        if searched is not None:
             levels["exclusivity"] = _looked(levels["exclusivity"], searched)
     return found
 

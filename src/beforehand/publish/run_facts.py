@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
@@ -69,6 +69,10 @@ class Facts(Protocol):
     undecided: str
 
     @property
+    def gaps(self) -> Mapping[str, str]:
+        """By property, what a level does not exclude because of the book's form."""
+
+    @property
     def runs(self) -> Mapping[str, RunFacts]:
         """Its runs by name."""
 
@@ -95,6 +99,7 @@ class BookFacts:
 
     by_itself = "chain, tree and signed checkpoints"
     undecided = "no question is decided yet"
+    gaps: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, lines: Iterable[bytes], declared: Declared | None = None) -> None:
         self._labels = Labels(declared)

@@ -7,15 +7,17 @@ an outcome. Its asks and the rule of the counted run stand in a chain of their o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import ClassVar
 
 from beforehand.publish.conformance.exhibit import Exhibit
-from beforehand.publish.conformance.said import Answer, Ask, Row, before, moment
+from beforehand.publish.conformance.said import Ask, Row, before, moment
 from beforehand.publish.run_facts import Rule, RunFacts
 
 NO_ASKS = "no chain of asks is published: what was asked and not answered leaves no trace"
 LIVE = "live"
+UNSEALED = "an end or reference that the table beside the book says falsely: no line seals it"
 
 
 class SeedFacts:
@@ -23,6 +25,11 @@ class SeedFacts:
 
     by_itself = "the chain"
     undecided = "no table of forecasts names an end of each of this run's events"
+    gaps: ClassVar[Mapping[str, str]] = {
+        "P1a": UNSEALED,
+        "P1b": UNSEALED,
+        "P3": "an answer that counts and should not by the rule: it is prose, and was not applied",
+    }
 
     def __init__(self, exhibit: Exhibit) -> None:
         self.times = {LIVE}
@@ -35,8 +42,7 @@ class SeedFacts:
                 self.runs[run.run] = RunFacts(run.run, run.n, run.at, no_asks=NO_ASKS)
         for ask in exhibit.asks:
             self._take_ask(ask)
-        for answer in exhibit.answers:
-            self._take_answer(answer, exhibit.asks)
+        self._take_answers(exhibit)
         rows = exhibit.rows or []
         self._ended = _earliest((row.run, row.other.get("end_at", "")) for row in rows)
         # One event without an end may be the first that ended: then nothing is before it.
@@ -62,22 +68,31 @@ class SeedFacts:
             run.asked_seats.add(ask.forecaster)
             run.seats_with_ask.add(ask.forecaster)
 
-    def _take_answer(self, answer: Answer, asks: Iterable[Ask]) -> None:
-        """An answer ends every ask that its seat was sent before; resends get one answer."""
-        run = self.runs.get(answer.run)
-        if run is None:
-            return
-        if any(p is not None for p in (answer.cells or {}).values()):
-            run.last_answer = max(run.last_answer, answer.n)
-        ended = {
-            ask.n
-            for ask in asks
-            if (ask.run, ask.forecaster) == (answer.run, answer.forecaster)
-            and not before(answer.received_at or answer.at, ask.at)
-        }
-        run.ended |= ended
-        if run.asks and not ended:
-            run.unasked += 1
+    def _take_answers(self, exhibit: Exhibit) -> None:
+        """An answer ends every ask that its seat was sent before; resends get one answer.
+
+        Nothing is ended by an answer whose time cannot be read, nor is an ask of no time.
+        """
+        asks: dict[tuple[str, str], list[tuple[datetime, int]]] = {}
+        for ask in exhibit.asks:
+            sent = moment(ask.at)
+            if sent is not None:
+                asks.setdefault((ask.run, ask.forecaster), []).append((sent, ask.n))
+        first = {key: min(held)[0] for key, held in asks.items()}
+        last: dict[tuple[str, str], datetime] = {}
+        for answer in exhibit.answers:
+            run, key = self.runs.get(answer.run), (answer.run, answer.forecaster)
+            if run is None:
+                continue
+            if any(p is not None for p in (answer.cells or {}).values()):
+                run.last_answer = max(run.last_answer, answer.n)
+            came = moment(answer.received_at or answer.at)
+            if came is not None and key in first and first[key] <= came:
+                last[key] = max(came, last.get(key, came))
+            elif run.asks:
+                run.unasked += 1
+        for key, came in last.items():
+            self.runs[key[0]].ended |= {n for sent, n in asks[key] if sent <= came}
 
     def first_outcome(self, run: RunFacts) -> datetime | None:
         """The first end among the run's events, as the table names it."""
