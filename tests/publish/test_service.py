@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from beforehand.book.bodies import body_path
+from beforehand.book.folder import DirectoryFolder
 from beforehand.book.reader import BookReader
+from beforehand.cli.publication import publish_league
 from beforehand.errors import FormatError
+from beforehand.publish.conformance.conform import read_exhibit
+from beforehand.publish.conformance.runs import check_counted
 from beforehand.publish.fold import LeagueFold, fold_book
 from beforehand.publish.leaderboard import score_league
 from beforehand.publish.rows import build_rows
@@ -174,3 +180,27 @@ def test_attack_the_first_of_two_sealed_answers_is_kept_back(twice: MadeLeague) 
     first, second = (line["n"] for line in lines)
     assert rows("") == {(first, "counted"), (second, "counted")}
     assert rows(lost) == {(first, "not_revealed"), (second, "not_counted")}
+
+
+def test_attack_a_table_that_counts_the_second_of_two_sealed_answers(tmp_path: Path) -> None:
+    """Caught by requirement 6 from the lines, also where no recount can be made of the board."""
+    book = BlindBook(served())
+    run = book.run(SLOT, {1: ("0.4", "0.5")}, seats=model_seats(("ant",)))
+    book.say(run, "ant", 1, "0.2")
+    line = book.ask(run, "ant", 1, attempt=2)
+    book.answer(run, "ant", 1, "0.9", ask_line=line)
+    book.close(run)
+    book.settle(1, "yes")
+    pen = book.write(tmp_path / "league")
+    first, second = (held["n"] for held in of_kind(lines_of(tmp_path / "league"), "answer"))
+    lost = of_kind(lines_of(tmp_path / "league"), "answer")[0]["bodies"][0]["sha256"]
+    (tmp_path / "league" / body_path(lost)).unlink()
+    public, now = tmp_path / "public", pen.now()[0]
+    publish_league(tmp_path / "league", pen.key, public, now, lambda *step: None)
+    exhibit = read_exhibit(DirectoryFolder(public), now)
+    assert check_counted(exhibit).faults == []
+    place, row = next((n, r) for n, r in enumerate(exhibit.rows or ()) if r.line == first)
+    assert row.status == "not_revealed" and exhibit.rows is not None
+    exhibit.rows[place] = replace(row, line=second, status="counted", p="0.9", brier="0.01")
+    ((said, _),) = check_counted(exhibit).faults
+    assert f"line {second} counts" in said and said.endswith(f"line {first}")

@@ -12,6 +12,7 @@ from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import is_due
 from beforehand.publish.conformance.result import Check, Pointer, counted
 from beforehand.publish.conformance.said import IN_TIME, Answer, Row, Run, before, moment
+from beforehand.publish.conformance.undisclosed import hidden_answers
 from beforehand.publish.counted_run import outside_grace, slot_key
 from beforehand.publish.cron import fits_cron
 
@@ -326,13 +327,21 @@ def _check_first_answers(check: Check, exhibit: Exhibit) -> None:
 
 
 def _first_lines(exhibit: Exhibit) -> Mapping[tuple[str, str, str], int]:
+    """The line whose word takes each place; one that is closed takes it all the same."""
     found: dict[tuple[str, str, str], int] = {}
+    asked = {ask.n: ask.questions for ask in exhibit.asks}
+    hidden = hidden_answers(exhibit) if exhibit.form == "folder" else {}
     for answer in exhibit.answers:
-        if _is_late(exhibit, answer) or answer.cells is None:
+        if _is_late(exhibit, answer):
             continue
-        for question, p in answer.cells.items():
-            if p is not None:
-                found.setdefault((answer.run, answer.forecaster, question), answer.n)
+        said = [question for question, p in (answer.cells or {}).items() if p is not None]
+        if answer.cells is None:
+            said = list(asked.get(answer.ask_line or 0, ()))
+        run, seat = exhibit.run_named(answer.run), exhibit.seat_of(answer.run, answer.forecaster)
+        if answer.n in hidden and run is not None and seat is not None and seat.entry == "accepted":
+            said = list(run.questions)  # nobody knows what it was about
+        for question in said:
+            found.setdefault((answer.run, answer.forecaster, question), answer.n)
     return found
 
 

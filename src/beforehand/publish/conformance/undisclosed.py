@@ -19,7 +19,7 @@ _OUT = ("late", "uncounted_run", "not_on_roster", "not_asked", "not_counted")
 
 def check_undisclosed(check: Check, exhibit: Exhibit, rows: Iterable[Row]) -> None:
     """Every due answer that is not among the files has its rows, and no other answer has such."""
-    hidden = _hidden(exhibit)
+    hidden = hidden_answers(exhibit)
     held = [row for row in rows if row.kind != "derived"]
     for row in held:
         if row.line in hidden and row.status not in (NOT_REVEALED, *_OUT):
@@ -44,7 +44,7 @@ def check_undisclosed(check: Check, exhibit: Exhibit, rows: Iterable[Row]) -> No
         )
 
 
-def _hidden(exhibit: Exhibit) -> dict[int, Answer]:
+def hidden_answers(exhibit: Exhibit) -> dict[int, Answer]:
     """The answers whose body was due, or was erased, and is not among the files; by line."""
     lines = {
         body.n
