@@ -12,6 +12,7 @@ import asyncio
 import csv
 import json
 import sqlite3
+from collections.abc import Collection
 from fractions import Fraction
 from typing import Any
 
@@ -56,6 +57,10 @@ P = {"model-a": Fraction(35, 100), "model-b": Fraction(45, 100), "model-c": Frac
 
 def loss(p: Fraction, happened: bool) -> Fraction:
     return (p - int(happened)) ** 2
+
+
+def mean_of(values: Collection[Fraction]) -> Fraction:
+    return sum(values, Fraction(0)) / len(values)
 
 
 def text(value: Fraction) -> str:
@@ -154,8 +159,8 @@ def test_every_denominator_of_a_league_with_everything_at_once(league: LiveLeagu
             len(own), missing, closed, 2,
         )  # fmt: skip
         assert held["coverage"] == text(Fraction(len(own), 2))
-        assert held["brier"]["mean"] == (text(sum(own) / len(own)) if own else None)
-        assert held["service"]["brier"]["mean"] == text(sum(served) / 2)
+        assert held["brier"]["mean"] == (text(mean_of(own)) if own else None)
+        assert held["service"]["brier"]["mean"] == text(mean_of(served))
         assert held["brier"]["low"] is None and held["brier"]["n"] == len(own)
     assert of["ensemble"]["reliability"]["failures"] == {"too_few_members": 2}
     assert (earlier["events"], board["events"]) == (2, 2), "an extra run offers nothing"
@@ -163,7 +168,7 @@ def test_every_denominator_of_a_league_with_everything_at_once(league: LiveLeagu
     # Second segment: its own fill, its own roster, 11 did not happen and 12 did.
     of = entries(board)
     both = {name: (loss(p, False), loss(p, True)) for name, p in P.items()}
-    assert of["model-a"]["brier"]["mean"] == text(sum(both["model-a"]) / 2)
+    assert of["model-a"]["brier"]["mean"] == text(mean_of(both["model-a"]))
     shown = both["model-c"][0 if of["model-c"]["brier"]["mean"] == text(both["model-c"][0]) else 1]
     assert of["model-c"]["service"]["brier"]["mean"] == text((shown + 1) / 2)
     assert of["model-d"]["coverage"] == "1.000000" and of["model-d"]["n_out"] == 0
@@ -179,7 +184,7 @@ def test_every_denominator_of_a_league_with_everything_at_once(league: LiveLeagu
     played.publish()
     earlier = json.loads((played.data / "segments/s1.json").read_text())
     assert entries(earlier)["model-a"]["service"]["brier"]["mean"] == text(a)
-    assert entries(earlier)["ensemble"]["brier"]["mean"] == text(loss(sum(P.values()) / 3, True))
+    assert entries(earlier)["ensemble"]["brier"]["mean"] == text(loss(mean_of(P.values()), True))
     assert_reproduced(played, 0)
 
     ghost = played.data / "segments/s0.json"

@@ -61,8 +61,14 @@ def _check_run(check: Check, exhibit: Exhibit, run: Run) -> None:
     elif not any(b.role == "snapshot" for b in exhibit.bodies_at(run.snapshot_line)):
         check.fault("the snapshot of the run carries no hash of what was shown", place)
     # A slot may have found no question: then nobody was asked anything.
-    if not run.questions and any(said.run == run.run for said in (*exhibit.asks, *exhibit.answers)):
+    if not run.questions and _asked_anybody(exhibit, run):
         check.fault("the run names no question", place)
+
+
+def _asked_anybody(exhibit: Exhibit, run: Run) -> bool:
+    return any(ask.run == run.run for ask in exhibit.asks) or any(
+        answer.run == run.run for answer in exhibit.answers
+    )
 
 
 def _check_hashes(check: Check, exhibit: Exhibit, run: Run) -> None:
