@@ -92,7 +92,8 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> LiveLeague:
     held.venue.outcomes["m2"] = "yes"  # the venue changes its own word
     held.tick_at("2026-01-08T20:00:00Z")
     with held.open()[0] as pen:
-        correct_lines(pen, [5], "a typing error in the title", "a reader")
+        for source in ("a reader", "another reader"):
+            correct_lines(pen, [5], "a typing error in the title", source)
     pen, situation = held.open()
     held.declaration = live_declaration(tuple(behaviours), SECOND)
     with pen:
@@ -174,8 +175,8 @@ def test_every_denominator_of_a_league_with_everything_at_once(league: LiveLeagu
     assert of["model-d"]["coverage"] == "1.000000" and of["model-d"]["n_out"] == 0
     assert of["ensemble"]["n_counted"] == 2, "a pool of the three that are shown"
     moved = {held["line"]: len(held["questions"]) for held in earlier["corrections"]}
-    assert sorted(moved.values()) == [0, 1]
-    assert [held["questions"] for held in board["corrections"]] == [[], []]
+    assert sorted(moved.values()) == [0, 0, 1]
+    assert [held["questions"] for held in board["corrections"]] == [[], [], []]
     assert_rows(played)
     assert_reproduced(played, 3)
 

@@ -104,7 +104,7 @@ def _check_climatology(
         if not end[0] or (start and before(str(end[0]), start) is not True):
             check.fault(f"a window that does not end before the season: {end[0]!r:.40}", place)
         known[text(item, "event")] = text(item, "p")
-    for row in exhibit.rows or ():
+    for row in exhibit.board_rows():
         if row.forecaster != text(declared, "forecaster"):
             continue
         contract = exhibit.contract_named(row.question)
