@@ -26,8 +26,10 @@ from beforehand.anchors.rekor import Rekor
 from beforehand.anchors.rfc3161 import TimeStampAuthority
 from beforehand.anchors.trust_files import read_public_key
 from beforehand.anchors.witness import Witnesses
+from beforehand.book.bodies import body_path
 from beforehand.book.manifest import MANIFEST_PATH
-from beforehand.cli.evidence import declared_content, with_margin
+from beforehand.book.report import Report
+from beforehand.cli.declared import declared_content, with_margin
 from beforehand.cli.league_folder import SETTINGS_NAME, LeagueFolder
 from beforehand.cli.outside import EVM_KEY_ENV, REKOR_KEY, anchors_of
 from beforehand.cli.publication import publish_league
@@ -35,6 +37,7 @@ from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.clock import Clock, SystemClock
 from beforehand.errors import FormatError, RemoteError
 from beforehand.publish.stamps import PUBLIC_LOG_KEY, publish_log_key
+from beforehand.records.codec import digest, seal_json
 from beforehand.relay.witness_logs import FollowedLogs
 from beforehand.stages.anchoring import Stamped, cosigned_sizes, seal_proofs, stamp_checkpoint
 from beforehand.stages.pen import Pen
@@ -214,15 +217,28 @@ def test_one_bad_anchor_leaves_the_others(
 
 
 def test_the_declared_margin_only_ever_adds(tmp_path: Path, pen: Pen) -> None:
-    lines = list(pen.store.lines())
-    assert "margin_minutes" not in declared_content(tmp_path / "league", lines)[""].get(
-        "anchors", {}
-    )
-    assert declared_content(tmp_path, lines) == {"": {}}
-    assert declared_content(tmp_path, []) == {}
+    lines, report = list(pen.store.lines()), Report("2027-01-01T00:00:00Z")
+    held = declared_content(report, tmp_path / "league", "api/v1/x", lines)
+    assert "margin_minutes" not in held[""].get("anchors", {})
+    assert declared_content(report, tmp_path, "api/v1/x", lines) == {"": {}}
+    assert declared_content(report, tmp_path, "api/v1/x", []) == {}
+    assert report.not_checked == []
     given = ReaderTrust()
     for minutes, bitcoin, evm in ((0, 120, 0.25), (60, 120, 60), (600, 600, 600)):
         trust = with_margin(given, {"margin_minutes": minutes}).trust
         assert trust.bitcoin.margin == timedelta(minutes=bitcoin)
         assert trust.evm.margin == timedelta(minutes=evm)
     assert with_margin(given, {}) == given
+
+
+def test_a_declaration_that_cannot_be_read_is_said_and_not_applied(tmp_path: Path) -> None:
+    data = b"[league]\nname = 3\n"
+    path = tmp_path / body_path(digest(data))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    line = seal_json({"kind": "league", "declaration_sha256": digest(data)})
+    report = Report("2027-01-01T00:00:00Z")
+    assert declared_content(report, tmp_path, "api/v1/x", [line]) == {"": {}}
+    (said,) = report.not_checked
+    assert said.startswith("api/v1/x/book.jsonl line 1: its declaration")
+    assert said.endswith("no margin, quorum, beacon or counted-run rule of it was applied")

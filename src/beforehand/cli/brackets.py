@@ -149,7 +149,7 @@ def answer_brackets(
             continue
         told["bounded"] += 1
         told["last_not_after"] = until
-        if _is_after(at, until):
+        if is_after(at, until):
             said = f"at {at} is after {until}, when others had it already"
             report.find(10, f"{path}/book.jsonl line {n}", said)
     return held
@@ -176,7 +176,8 @@ def _is_alone(signed: Sequence[int], n: int, following: int) -> bool:
     return first < len(signed) and signed[first] < following
 
 
-def _is_after(at: str, limit: str) -> bool:
+def is_after(at: str, limit: str) -> bool:
+    """Whether an instant is later than another; not where either cannot be read."""
     try:
         return instant_key(at) > instant_key(limit)
     except FormatError:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from beforehand.anchors.anchor import CHECKS, REFUSED, Subject
 from beforehand.anchors.lone import check_bytes
-from beforehand.book.bodies import body_path, check_body, is_sealed, open_sealed
+from beforehand.book.bodies import is_sealed, open_sealed
 from beforehand.book.checkpoint import Checkpoint, VerifierKey, is_size
 from beforehand.book.cosignature import (
     WitnessKey,
@@ -30,10 +28,10 @@ from beforehand.book.proof_file import STAMPED_LIST_NAME, ProofFile
 from beforehand.book.report import Report
 from beforehand.book.stamped_list import MAX_LIST_BYTES, Prefixes, StampedList
 from beforehand.book.tree import Frontier, line_leaf
-from beforehand.cli.brackets import answers_told, run_brackets
+from beforehand.cli.brackets import answers_told, is_after, run_brackets
+from beforehand.cli.declared import declared_content, find_mislabelled, with_margin
 from beforehand.cli.exclusivity import search_for_second, shown_league
 from beforehand.cli.reader_trust import ReaderTrust
-from beforehand.clock import instant_key
 from beforehand.errors import FormatError, IntegrityError
 from beforehand.publish.levels import (
     NEED_TOKENS,
@@ -43,10 +41,8 @@ from beforehand.publish.levels import (
     least_levels,
     run_levels,
 )
-from beforehand.publish.run_facts import BookFacts, Declared, read_fields
+from beforehand.publish.run_facts import read_fields
 from beforehand.publish.stamps import WITNESS_NAME
-from beforehand.records.codec import is_digest
-from beforehand.records.declaration import Declaration
 from beforehand.stages.anchoring import LIST_NAME, PENDING_SUFFIX, STAMPS, kept_stamps
 from beforehand.stages.status import counted
 
@@ -76,7 +72,7 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
             continue
         with book.open("rb") as stream:
             lines = stream.read().split(b"\n")[:-1]
-        declared = declared_content(base, lines)
+        declared = declared_content(report, base, paths[name], lines)
         anchors: Mapping[str, Any] = declared.get("", {}).get("anchors", {})
         reader = with_margin(given, anchors)
         checked = _check_stamps(report, base, paths[name], reader, as_of)
@@ -95,68 +91,12 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
             declared=declared,
             searched=searched,
         )
-        _find_mislabelled(report, lines, paths[name], declared)
+        find_mislabelled(report, lines, paths[name], declared)
         report.leagues[name]["levels"] = {
             run: {key: level.content() for key, level in held.items()}
             for run, held in levels.items()
         }
         report.leagues[name]["least_levels"] = least_levels(levels)
-
-
-def _find_mislabelled(
-    report: Report, lines: Sequence[bytes], path: str, declared: Declared
-) -> None:
-    """Every run whose label is not what the declared rule makes of its slot; or is not judged."""
-    runs = BookFacts(lines, declared).runs.values()
-    for run in runs:
-        if run.mislabelled:
-            report.find(10, f"{path}/book.jsonl line {run.line}", f"the run is {run.mislabelled}")
-    unjudged = [run for run in runs if run.unjudged]
-    if unjudged:
-        report.not_checked.append(
-            f"{path}: the labels of {counted(len(unjudged), 'run')} (the first is line "
-            f"{unjudged[0].line}), counted or not, against the rule: {unjudged[0].unjudged}"
-        )
-
-
-def declared_content(base: Path, lines: Sequence[bytes]) -> Declared:
-    """What each segment's declaration says, and under "" the first one.
-
-    Nothing of one that is not there: that is a finding elsewhere.
-    """
-    held = {"": _declaration_in(base, lines[0])} if lines else {}
-    for raw in lines:
-        # A name may be spelled with escapes, and is the same name.
-        if b"declaration_sha256" not in raw and b"\\u" not in raw:
-            continue
-        value = read_fields(raw)
-        if value.get("kind") == "segment" and isinstance(value.get("segment"), str):
-            held[value["segment"]] = _declaration_in(base, raw)
-    return held
-
-
-def _declaration_in(base: Path, raw: bytes) -> Mapping[str, Any]:
-    sha256 = read_fields(raw).get("declaration_sha256")
-    if not is_digest(sha256):
-        return {}
-    try:
-        data = (base / body_path(str(sha256))).read_bytes()
-        check_body(data, str(sha256))
-        return Declaration.parse(data, "declaration").content
-    except (OSError, FormatError, IntegrityError):
-        return {}
-
-
-def with_margin(reader: ReaderTrust, declared: Mapping[str, Any]) -> ReaderTrust:
-    """The reader's trust with the declared margin of a block's time, where that is the longer."""
-    margin = timedelta(minutes=declared.get("margin_minutes", 0))
-    bitcoin, evm = reader.trust.bitcoin, reader.trust.evm
-    trust = replace(
-        reader.trust,
-        bitcoin=replace(bitcoin, margin=max(bitcoin.margin, margin)),
-        evm=replace(evm, margin=max(evm.margin, margin)),
-    )
-    return replace(reader, trust=trust)
 
 
 def _paths(report: Report, public: Path) -> dict[str, str]:
@@ -297,7 +237,7 @@ def add_proof_evidence(report: Report, path: Path, reader: ReaderTrust, as_of: s
             when = f", no later than {verdict.not_after}" if verdict.not_after else ""
             report.notes.append(f"{each.name}: {verdict.words}, level {verdict.level}{when}")
             gaps |= dict.fromkeys(verdict.excludes_not)
-            if verdict.not_after and _is_after(at, verdict.not_after):
+            if verdict.not_after and is_after(at, verdict.not_after):
                 report.notes.append(
                     f"{each.name}: the line's at, {at}, is after that: its time is simulated, or "
                     "its clock was wrong"
@@ -330,13 +270,6 @@ def _said_by(proof: ProofFile) -> list[str]:
         more = len(cells) - SHOWN_CELLS
         said.append(f"and {counted(more, 'more probability', 'more probabilities')}")
     return [f"it says: {', '.join(said)}"] if said else []
-
-
-def _is_after(at: str, limit: str) -> bool:
-    try:
-        return instant_key(at) > instant_key(limit)
-    except FormatError:
-        return False
 
 
 def _add_proof_cosignatures(

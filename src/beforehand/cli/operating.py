@@ -72,7 +72,7 @@ def tick_once(
                 done = asyncio.run(step(league, pen, situation, bars, extra))
             finish(league, pen, situation, done, before=before, publish=not no_publish)
     if as_json:
-        out.print_json(json.dumps(told(done)))
+        out.print_json(json.dumps(asdict(done)))
     else:
         print_ticked(done)
     if done.unready:
@@ -220,11 +220,6 @@ def _behind(league: LeagueFolder, situation: Situation, now: str) -> bool:
         return True
     deadlines = (instant_key(run.roster.deadline) for run in situation.runs.values())
     return any(since < deadline <= instant_key(now) for deadline in deadlines)
-
-
-def told(done: Ticked) -> dict[str, Any]:
-    """What a tick did, as JSON values."""
-    return asdict(done)
 
 
 def print_ticked(done: Ticked) -> None:

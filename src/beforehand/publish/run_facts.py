@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from beforehand.clock import instant_key
 from beforehand.errors import FormatError
+from beforehand.publish.conformance.said import listed, moment, text, texts
 from beforehand.publish.counted_run import Labels
 from beforehand.records.codec import decode_json
 
@@ -114,15 +115,15 @@ class BookFacts:
             self._take(n, read_fields(raw))
 
     def _take(self, n: int, value: dict[str, Any]) -> None:
-        kind, run = value.get("kind"), self.runs.get(_word(value, "run"))
+        kind, run = value.get("kind"), self.runs.get(text(value, "run"))
         if kind == "segment":
-            self.times.add(_word(value, "time"))
+            self.times.add(text(value, "time"))
             self._labels.begin(value)
             self._rule_line = n if "declaration_sha256" in value else self._rule_line
         elif kind == "question":
             self._take_question(n, value)
         elif kind == "roster":
-            self._rosters[n] = [seat for seat in _list(value, "seats") if isinstance(seat, dict)]
+            self._rosters[n] = [seat for seat in listed(value, "seats") if isinstance(seat, dict)]
         elif kind == "run" and run is None:
             self._take_run(n, value)
         elif kind == "ask" and run is not None:
@@ -130,27 +131,27 @@ class BookFacts:
         elif kind == "answer" and run is not None:
             self._take_answer(n, value, run)
         elif kind == "resolution":
-            self._settled.setdefault(_word(value, "question"), _moment(value))
+            self._settled.setdefault(text(value, "question"), _moment(value))
         elif kind == "reference":
-            _earlier(self._referred, _word(value, "question"), _moment(value))
+            _earlier(self._referred, text(value, "question"), _moment(value))
 
     def _take_question(self, n: int, value: dict[str, Any]) -> None:
-        name, contract = _word(value, "question"), value.get("contract")
+        name, contract = text(value, "question"), value.get("contract")
         self._questions.append((n, name))
         if isinstance(contract, dict):
             try:
-                _earlier(self._referred, name, instant_key(_word(contract, "reference_at")))
+                _earlier(self._referred, name, instant_key(text(contract, "reference_at")))
             except FormatError:
                 return  # an event without a reference, as most are
 
     def _take_run(self, n: int, value: dict[str, Any]) -> None:
         line = value.get("roster_line")
         seats = self._rosters.get(line, []) if type(line) is int else []
-        run = RunFacts(_word(value, "run"), n, _word(value, "at"))
-        run.asked_seats = {_word(s, "forecaster") for s in seats if s.get("entry") == "asked"}
+        run = RunFacts(text(value, "run"), n, text(value, "at"))
+        run.asked_seats = {text(s, "forecaster") for s in seats if s.get("entry") == "asked"}
         run.accepted_seats = len(seats) - len(run.asked_seats)
-        run.questions = _words(value, "questions")
-        span = _list(value, "question_lines")
+        run.questions = set(texts(value, "questions"))
+        span = listed(value, "question_lines")
         if len(span) == 2 and all(type(line) is int for line in span):
             run.questions |= {name for line, name in self._questions if span[0] <= line <= span[1]}
         run.mislabelled, run.unjudged = self._labels.judge(value)
@@ -158,7 +159,7 @@ class BookFacts:
         self.runs[run.name] = run
 
     def _take_ask(self, n: int, value: dict[str, Any], run: RunFacts) -> None:
-        seat, questions = _word(value, "forecaster"), _words(value, "questions")
+        seat, questions = text(value, "forecaster"), set(texts(value, "questions"))
         run.asks[n] = questions
         run.seats_with_ask.add(seat)
         run.asked_of |= {(seat, name) for name in questions}
@@ -172,7 +173,7 @@ class BookFacts:
             if line not in run.ended and known and value.get("status") != "answered":
                 run.held_back += 1
             run.ended.add(line)
-        elif _word(value, "forecaster") in run.asked_seats:
+        elif text(value, "forecaster") in run.asked_seats:
             run.unasked += 1
 
     def first_outcome(self, run: RunFacts) -> datetime | None:
@@ -204,28 +205,10 @@ def read_fields(raw: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _word(value: Mapping[str, Any], key: str) -> str:
-    held = value.get(key)
-    return held if isinstance(held, str) else ""
-
-
-def _list(value: Mapping[str, Any], key: str) -> list[Any]:
-    held = value.get(key)
-    return held if isinstance(held, list) else []
-
-
-def _words(value: Mapping[str, Any], key: str) -> set[str]:
-    return {name for name in _list(value, key) if isinstance(name, str)}
-
-
 def _moment(value: Mapping[str, Any]) -> datetime:
     """The instant of an outcome, a day's beginning, or before all where it cannot be read."""
-    instant = _word(value, "instant")
-    try:
-        return instant_key(instant if "T" in instant else f"{instant}T00:00:00Z")
-    except FormatError:
-        return BEFORE_ALL
+    return moment(text(value, "instant")) or BEFORE_ALL
 
 
-def _earlier(held: dict[str, datetime], name: str, moment: datetime) -> None:
-    held[name] = min(moment, held.get(name, moment))
+def _earlier(held: dict[str, datetime], name: str, when: datetime) -> None:
+    held[name] = min(when, held.get(name, when))

@@ -38,7 +38,6 @@ from beforehand.stages.status import counted
 STAMPS = "stamps"
 QUEUE_NAME = "state/anchors.json"
 FAILED = "failed"
-_JSON = "application/json"
 # The end of an evidence file's name, by its media type; any other is JSON.
 _ENDS = {
     "application/vnd.opentimestamps.v1": ".ots",

@@ -29,7 +29,6 @@ GROUPS = ("blind", "seeing")
 GRID = "0.0001"
 MIN_EVENTS = 6
 MIN_CLUSTERS = 3
-MARGIN_MINUTES = 120
 READER_SEED = b"a seed that was committed before the first reader came\n"
 # The hash of the list over the lines that a proof line names, put in when they are chained.
 THE_LIST = "LIST"

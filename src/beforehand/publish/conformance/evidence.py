@@ -95,7 +95,7 @@ def take_evidence(exhibit: Exhibit, folder: Folder) -> None:
     pieces = [_sealed(exhibit, proof) for proof in exhibit.proofs[:MAX_EVIDENCE]]
     for stamp in exhibit.stamps:
         for name in (*stamp.proofs, *stamp.promises)[: MAX_EVIDENCE - len(pieces)]:
-            pieces.append(_detached(exhibit, folder, stamp, name))
+            pieces.append(_detached(folder, stamp, name))
     for piece in pieces:
         key = (piece.size, piece.sha256)
         if not piece.sha256 or key not in seen:
@@ -122,7 +122,7 @@ def _sealed(exhibit: Exhibit, proof: ProofSaid) -> Evidence:
     )  # fmt: skip
 
 
-def _detached(exhibit: Exhibit, folder: Folder, stamp: Stamp, name: str) -> Evidence:
+def _detached(folder: Folder, stamp: Stamp, name: str) -> Evidence:
     """A file beside a stamped list, named after it."""
     data = _read(folder, name)
     kind, promise = ("", False) if data is None else kind_of(data)
