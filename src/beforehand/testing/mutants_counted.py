@@ -90,6 +90,16 @@ def _sealed_reply(draft: Draft, role: str) -> None:
     del draft.bodies[reference["sha256"]]
 
 
+def _due(at: str | None) -> ChangeLines:
+    """The answer of the withheld seat need not have been shown yet, by its own line."""
+
+    def change(draft: Draft) -> None:
+        (body,) = draft.line(f"{NEXT}/cat/answer")["bodies"]
+        body["due"] = at
+
+    return change
+
+
 def _erased_answer(draft: Draft) -> None:
     """A model's bad answer is dropped, and a line says that somebody asked for it."""
     line = draft.line(f"{NEXT}/cat/answer")
@@ -108,6 +118,10 @@ def _withheld() -> list[Mutant]:
               lose_body(f"{PM}/cat/answer"), attack=attack),
         _said(5, "counted-answer-never-disclosed", "a counted answer that was never disclosed",
               lose_body(f"{NEXT}/cat/answer"), attack=attack),
+        _said(5, "answer-due-never", "a sealed answer that is due at no time", _due(None),
+              attack=attack),
+        _said(5, "answer-due-late", "a sealed answer that is due years after its run",
+              _due("2036-01-06T11:00:00Z"), attack=attack),
         _said(5, "answer-erased", "a model's answer was erased, as only a person's may be",
               _erased_answer, attack=attack),
         _said(5, "reply-never-disclosed", "a raw reply that was due and never disclosed",

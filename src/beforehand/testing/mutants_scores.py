@@ -323,5 +323,6 @@ def _missing() -> list[Mutant]:
             "a withheld answer's number stands in the table",
             lines=withheld_in_the_table,
             files=_hide_withheld,
+            collateral=(5,),
         ),
     ]

@@ -11,7 +11,7 @@ from beforehand.clock import instant_text
 from beforehand.publish.conformance.exhibit import Exhibit
 from beforehand.publish.conformance.folder_form import is_due
 from beforehand.publish.conformance.result import Check, Pointer, counted
-from beforehand.publish.conformance.said import IN_TIME, Answer, Row, Run, before, moment
+from beforehand.publish.conformance.said import IN_TIME, Answer, Body, Row, Run, before, moment
 from beforehand.publish.conformance.undisclosed import hidden_answers
 from beforehand.publish.counted_run import outside_grace, slot_key
 from beforehand.publish.cron import fits_cron
@@ -123,11 +123,31 @@ def _check_disclosed(check: Check, exhibit: Exhibit) -> None:
                     exhibit.at_line(body.n),
                 )
             continue
+        if (body.kind, body.role) == ("answer", "answer"):
+            _check_due(check, exhibit, body)
         if is_due(body.due, exhibit.as_of) and exhibit.read_body(body.sha256) is None:
             check.fault(
                 f"its {body.role} was due at {body.due} and was never disclosed",
                 exhibit.at_line(body.n),
             )
+
+
+def _check_due(check: Check, exhibit: Exhibit, body: Body) -> None:
+    """A closed answer is due when its run ends, as declared: else it would never be overdue."""
+    run = exhibit.run_named(body.run)
+    if run is None or exhibit.declaration_at(body.n, "bodies", "answer") != "deadline":
+        return
+    roster = exhibit.roster_of(run)
+    # A roster that puts the deadline off is requirement 6's.
+    ends = [_declared_deadline(exhibit, run), None if roster is None else moment(roster.deadline)]
+    last = max((each for each in ends if each is not None), default=None)
+    due = moment(body.due or "")
+    if last is not None and (due is None or due > last):
+        check.fault(
+            f"its answer is due {f'at {body.due:.40}' if body.due else 'at no time'}, and its run "
+            f"ends at {instant_text(last)}",
+            exhibit.at_line(body.n),
+        )
 
 
 # ---- requirement 6
@@ -204,21 +224,28 @@ def _apply(check: Check, exhibit: Exhibit, rule: str) -> None:
 
 def _check_deadline(check: Check, exhibit: Exhibit, run: Run) -> None:
     """A run waits for answers until its declared deadline: a later one would be chosen for it."""
-    roster, at = exhibit.roster_of(run), moment(run.slot)
-    minutes = exhibit.declaration_at(run.n, "schedule", "deadline_minutes")
-    once = exhibit.declaration_at(run.n, "schedule", "deadline")
-    if roster is None or at is None:
-        return
-    wanted = moment(once) if isinstance(once, str) else None
-    if type(minutes) is int and 0 <= minutes < MOST_MINUTES:
-        wanted = at + timedelta(minutes=minutes)
-    said = moment(roster.deadline)  # one that is no time is requirement 13's
-    if wanted is not None and said is not None and said != wanted:
+    roster, wanted = exhibit.roster_of(run), _declared_deadline(exhibit, run)
+    said = None if roster is None else moment(roster.deadline)
+    # One that is no time is requirement 13's.
+    if roster is not None and said is not None and wanted is not None and said != wanted:
         check.fault(
             f"its deadline {roster.deadline[:40]!r} is not the declared one, "
             f"{instant_text(wanted)}",
             exhibit.at_line(roster.n),
         )
+
+
+def _declared_deadline(exhibit: Exhibit, run: Run) -> datetime | None:
+    """When a run of this slot ends by the declaration; None where that says nothing."""
+    once = exhibit.declaration_at(run.n, "schedule", "deadline")
+    minutes = exhibit.declaration_at(run.n, "schedule", "deadline_minutes")
+    at = moment(run.slot)
+    if at is not None and type(minutes) is int and 0 <= minutes < MOST_MINUTES:
+        try:
+            return at + timedelta(minutes=minutes)
+        except OverflowError:
+            return None
+    return moment(once) if isinstance(once, str) else None
 
 
 def _check_schedule(check: Check, exhibit: Exhibit, counted: Iterable[Run], rule: str) -> None:
