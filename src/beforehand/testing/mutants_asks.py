@@ -11,9 +11,8 @@ from beforehand.testing.mutants_events import (
     move,
     put,
     remove,
-    said,
 )
-from beforehand.testing.mutants_kinds import Mutant
+from beforehand.testing.mutants_kinds import Mutant, said
 from beforehand.testing.mutants_league import Draft, ref
 
 

@@ -9,13 +9,19 @@ from typing import Any
 from beforehand.testing.mutants_board import loss_of
 from beforehand.testing.mutants_events import AM, NEXT, PM, declared, put
 from beforehand.testing.mutants_files import BASE, Files
-from beforehand.testing.mutants_kinds import COMPUTED, SAID, ChangeLines, ChangeTables, Mutant
+from beforehand.testing.mutants_kinds import (
+    COMPUTED,
+    SAID,
+    ChangeLines,
+    ChangeTables,
+    Mutant,
+    said,
+    told,
+)
 from beforehand.testing.mutants_league import Draft, sealed_climatology
 from beforehand.testing.mutants_scores import (
     change_board,
     change_entry,
-    said_mutant,
-    told_mutant,
 )
 from beforehand.testing.mutants_tables import Tables
 
@@ -90,11 +96,9 @@ def _no_volume(draft: Draft) -> None:
 
 def _benchmarks() -> list[Mutant]:
     return [
-        told_mutant(9, "no-coin", "the uninformative 50 % is not published", _without("half")),
-        told_mutant(9, "loaded-coin", "the uninformative benchmark says 40 %", _coin),
-        told_mutant(
-            9, "no-climatology", "no climatology stands on the board", _without("climatology")
-        ),
+        told(9, "no-coin", "the uninformative 50 % is not published", _without("half")),
+        told(9, "loaded-coin", "the uninformative benchmark says 40 %", _coin),
+        told(9, "no-climatology", "no climatology stands on the board", _without("climatology")),
         Mutant(
             "r09-climatology-unpublished",
             9,
@@ -102,36 +106,34 @@ def _benchmarks() -> list[Mutant]:
             "the sealed table was not published",
             files=drop_file("climatology.json"),
         ),
-        told_mutant(
+        told(
             9,
             "climatology-changed",
             "the climatology was changed after it was sealed",
             _later_climatology,
         ),
-        said_mutant(
-            9, "climatology-unsealed", "the declaration does not seal the climatology", _unsealed
-        ),
-        said_mutant(
+        said(9, "climatology-unsealed", "the declaration does not seal the climatology", _unsealed),
+        said(
             9, "window-in-season", "a climatology that looks into the season", _window("2026-01-31")
         ),
-        said_mutant(9, "window-unsaid", "a climatology whose window has no end", _window("")),
-        told_mutant(
+        said(9, "window-unsaid", "a climatology whose window has no end", _window("")),
+        told(
             9, "other-base-rate", "a row of the climatology that is not the sealed one", _other_base
         ),
-        told_mutant(
+        told(
             9,
             "no-skill",
             "a forecaster without a skill score against the climatology",
             change_entry("bee", skill_climatology=None),
         ),
-        said_mutant(
+        said(
             9,
             "no-floor",
             "a crowd without a declared volume floor",
             declared('min_volume = "1000"\n', ""),
         ),
-        said_mutant(9, "no-volume", "a crowd price sealed without its volume", _no_volume),
-        said_mutant(
+        said(9, "no-volume", "a crowd price sealed without its volume", _no_volume),
+        said(
             9,
             "hindsight",
             "a base rate in hindsight in the climatology's place",
@@ -177,9 +179,9 @@ def _rank_few(tables: Tables, numbers: dict[str, int]) -> None:
 def _ranks() -> list[Mutant]:
     no_margin = declared('margin = "0.05"\n', "")
     return [
-        told_mutant(10, "no-minimum", "ranks without a minimum", _minimum(None)),
-        told_mutant(10, "minimum-of-one", "a minimum of one forecast", _minimum(1)),
-        told_mutant(10, "other-minimum", "another minimum than was declared", _minimum(5)),
+        told(10, "no-minimum", "ranks without a minimum", _minimum(None)),
+        told(10, "minimum-of-one", "a minimum of one forecast", _minimum(1)),
+        told(10, "other-minimum", "another minimum than was declared", _minimum(5)),
         Mutant(
             "r10-ranked-too-soon",
             10,
@@ -188,35 +190,33 @@ def _ranks() -> list[Mutant]:
             lines=declared("min_events = 6", "min_events = 20"),
             tables=_rank_few,
         ),
-        told_mutant(
+        told(
             10,
             "rank-without-interval",
             "a rank without an interval",
             _interval("ant", "gain", low=None, high=None),
         ),
-        told_mutant(
+        told(
             10,
             "interval-too-soon",
             "an interval over two clusters",
             _interval("crowd", "brier", clusters=2),
         ),
-        told_mutant(
+        told(
             10,
             "interval-beside",
             "an interval that does not enclose its estimate",
             _interval("ant", "brier", low="0.900000", high="0.950000"),
         ),
-        told_mutant(
-            10, "few-clusters", "a rank over two clusters", change_entry("ant", clusters=2)
-        ),
-        told_mutant(10, "ranks-swapped", "the second is ranked first", _swap_ranks),
-        told_mutant(
+        told(10, "few-clusters", "a rank over two clusters", change_entry("ant", clusters=2)),
+        told(10, "ranks-swapped", "the second is ranked first", _swap_ranks),
+        told(
             10,
             "beyond-margin",
             "no difference claimed, and the interval leaves the margin",
             _comparison(high="0.060000"),
         ),
-        told_mutant(
+        told(
             10,
             "at-margin",
             "no difference claimed, and the interval touches the margin",
@@ -267,11 +267,11 @@ def _two_releases(draft: Draft) -> None:
 
 def _open_data() -> list[Mutant]:
     return [
-        told_mutant(11, "other-outcome", "an outcome that is not the record's", _other_outcome),
-        told_mutant(11, "other-probability", "a probability that is not the record's", _other_p),
-        told_mutant(11, "row-of-no-answer", "a row whose line is no answer", _no_answer_line),
-        told_mutant(11, "mean-wrong", "a mean loss that the rows do not give", _mean),
-        told_mutant(
+        told(11, "other-outcome", "an outcome that is not the record's", _other_outcome),
+        told(11, "other-probability", "a probability that is not the record's", _other_p),
+        told(11, "row-of-no-answer", "a row whose line is no answer", _no_answer_line),
+        told(11, "mean-wrong", "a mean loss that the rows do not give", _mean),
+        told(
             11,
             "count-wrong",
             "a count of scored forecasts that the rows do not give",
@@ -285,17 +285,17 @@ def _open_data() -> list[Mutant]:
             "the code that computes the scores is not published",
             files=drop_file("recount.py"),
         ),
-        said_mutant(
+        said(
             11,
             "release-unhashed",
             "a release that names no manifest",
             put("release", manifest_sha256=""),
         ),
-        said_mutant(
+        said(
             11,
             "release-of-later-lines",
             "a release that covers lines not yet written",
             put("release", lines=100000),
         ),
-        said_mutant(11, "release-changed", "a release made twice under one name", _two_releases),
+        said(11, "release-changed", "a release made twice under one name", _two_releases),
     ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from beforehand.book.bodies import SealedBody
 from beforehand.testing.mutants_board import loss_of
 from beforehand.testing.mutants_events import (
@@ -19,7 +17,13 @@ from beforehand.testing.mutants_events import (
     together,
 )
 from beforehand.testing.mutants_files import BASE, Files
-from beforehand.testing.mutants_kinds import COMPUTED, SAID, ChangeLines, ChangeTables, Mutant
+from beforehand.testing.mutants_kinds import (
+    SAID,
+    ChangeTables,
+    Mutant,
+    said,
+    told,
+)
 from beforehand.testing.mutants_league import ORIGIN, Draft, ref
 from beforehand.testing.mutants_tables import Tables
 
@@ -27,14 +31,6 @@ from beforehand.testing.mutants_tables import Tables
 def counted_mutants() -> list[Mutant]:
     """All mutants of this file."""
     return [*_runs(), *_withheld(), *_rule(), *_answers()]
-
-
-def _said(number: int, name: str, fault: str, change: ChangeLines, **more: Any) -> Mutant:
-    return Mutant(f"r{number:02d}-{name}", number, SAID, fault, lines=change, **more)
-
-
-def _told(number: int, name: str, fault: str, change: ChangeTables, **more: Any) -> Mutant:
-    return Mutant(f"r{number:02d}-{name}", number, COMPUTED, fault, tables=change, **more)
 
 
 # ---- requirement 5
@@ -55,7 +51,9 @@ def _drop_rows(run: str, forecaster: str = "", place: int | None = None) -> Chan
     return change
 
 
-def _set_row(of_run: str, forecaster: str, place: int, **fields: str) -> ChangeTables:
+def change_row(of_run: str, forecaster: str, place: int, **fields: str) -> ChangeTables:
+    """Change a row and compute the board anew."""
+
     def change(tables: Tables, numbers: dict[str, int]) -> None:
         tables.row(of_run, forecaster, place).update(fields)
         tables.again()
@@ -65,19 +63,19 @@ def _set_row(of_run: str, forecaster: str, place: int, **fields: str) -> ChangeT
 
 def _runs() -> list[Mutant]:
     return [
-        _said(5, "run-unlabelled", "a run without its label", drop(f"{PM}/run", "counted")),
-        _said(5, "uncounted-without-why", "a run that does not count, and nothing says why",
+        said(5, "run-unlabelled", "a run without its label", drop(f"{PM}/run", "counted")),
+        said(5, "uncounted-without-why", "a run that does not count, and nothing says why",
               drop(f"{PM}/run", "why")),
-        _told(5, "run-left-out", "a run that does not count was left out of the table",
+        told(5, "run-left-out", "a run that does not count was left out of the table",
               _drop_rows(PM)),
-        _told(5, "forecaster-left-out", "a forecaster's rows of one run were left out",
+        told(5, "forecaster-left-out", "a forecaster's rows of one run were left out",
               _drop_rows(PM, "hum")),
-        _told(5, "answer-left-out", "one stated answer has no row", _drop_rows(PM, "ant", 0)),
-        _told(5, "failure-left-out", "a failed answer has no row", _drop_rows(AM, "ant", 4)),
-        _told(5, "invented-run", "rows of a run that the record does not have",
-              _set_row(PM, "hum", 0, run="2026-01-04-am"), collateral=(11,),),
-        _told(5, "own-word", "a row's status is in no published vocabulary",
-              _set_row(PM, "hum", 0, status="set_aside")),
+        told(5, "answer-left-out", "one stated answer has no row", _drop_rows(PM, "ant", 0)),
+        told(5, "failure-left-out", "a failed answer has no row", _drop_rows(AM, "ant", 4)),
+        told(5, "invented-run", "rows of a run that the record does not have",
+              change_row(PM, "hum", 0, run="2026-01-04-am"), collateral=(11,),),
+        told(5, "own-word", "a row's status is in no published vocabulary",
+              change_row(PM, "hum", 0, status="set_aside")),
     ]  # fmt: skip
 
 
@@ -114,21 +112,21 @@ def _erased_answer(draft: Draft) -> None:
 def _withheld() -> list[Mutant]:
     attack = "a body never disclosed"
     return [
-        _said(5, "answer-never-disclosed", "a sealed answer that was due and never disclosed",
+        said(5, "answer-never-disclosed", "a sealed answer that was due and never disclosed",
               lose_body(f"{PM}/cat/answer"), attack=attack),
-        _said(5, "counted-answer-never-disclosed", "a counted answer that was never disclosed",
+        said(5, "counted-answer-never-disclosed", "a counted answer that was never disclosed",
               lose_body(f"{NEXT}/cat/answer"), attack=attack),
-        _said(5, "answer-due-never", "a sealed answer that is due at no time", _due(None),
+        said(5, "answer-due-never", "a sealed answer that is due at no time", _due(None),
               attack=attack),
-        _said(5, "answer-due-late", "a sealed answer that is due years after its run",
+        said(5, "answer-due-late", "a sealed answer that is due years after its run",
               _due("2036-01-06T11:00:00Z"), attack=attack),
-        _said(5, "answer-erased", "a model's answer was erased, as only a person's may be",
+        said(5, "answer-erased", "a model's answer was erased, as only a person's may be",
               _erased_answer, attack=attack),
-        _said(5, "reply-never-disclosed", "a raw reply that was due and never disclosed",
+        said(5, "reply-never-disclosed", "a raw reply that was due and never disclosed",
               lambda d: _sealed_reply(d, "reply"), attack=attack),
-        _said(5, "reasoning-never-disclosed", "a reasoning that was due and never disclosed",
+        said(5, "reasoning-never-disclosed", "a reasoning that was due and never disclosed",
               lambda d: _sealed_reply(d, "reasoning"), attack=attack),
-        _said(5, "identity-never-disclosed", "an identity that was due and never disclosed",
+        said(5, "identity-never-disclosed", "an identity that was due and never disclosed",
               lambda d: _sealed_reply(d, "identity"), attack=attack),
     ]  # fmt: skip
 
@@ -139,34 +137,34 @@ def _withheld() -> list[Mutant]:
 def _rule() -> list[Mutant]:
     rule = 'rule = "scheduled_run"'
     return [
-        _said(6, "no-rule", "no rule for the run that counts was declared", declared(rule, "")),
-        _said(6, "rule-by-result", "a rule that looks at results",
+        said(6, "no-rule", "no rule for the run that counts was declared", declared(rule, "")),
+        said(6, "rule-by-result", "a rule that looks at results",
               declared(rule, 'rule = "best_run"')),
-        _said(6, "off-schedule", "a run off the schedule counts",
+        said(6, "off-schedule", "a run off the schedule counts",
               together(put(f"{PM}/run", counted=True), drop(f"{PM}/run", "why"))),
-        _said(6, "scheduled-left-out", "the run of the schedule was labelled as not counted",
+        said(6, "scheduled-left-out", "the run of the schedule was labelled as not counted",
               put(f"{NEXT}/run", counted=False, why="we had an outage")),
-        _said(6, "rerun", "a rerun of the morning counts beside it",
+        said(6, "rerun", "a rerun of the morning counts beside it",
               together(put(f"{PM}/run", counted=True, slot="2026-01-05T10:00:00Z"),
                        drop(f"{PM}/run", "why")), attack="a better rerun counted"),
-        _said(6, "rerun-other-spelling", "a rerun of the morning that writes its slot otherwise",
+        said(6, "rerun-other-spelling", "a rerun of the morning that writes its slot otherwise",
               together(put(f"{PM}/run", counted=True, slot="2026-01-05T10:00:00.0Z"),
                        drop(f"{PM}/run", "why")), attack="a better rerun counted"),
-        _said(6, "deadline-put-off", "a run waits longer than declared, for later news",
+        said(6, "deadline-put-off", "a run waits longer than declared, for later news",
               put(f"{NEXT}/roster", deadline="2026-01-06T15:00:00Z"),
               attack="a late answer counted"),
-        _said(6, "backfilled", "a slot of the day before was filled afterwards, and counts",
+        said(6, "backfilled", "a slot of the day before was filled afterwards, and counts",
               put(f"{NEXT}/run", slot="2026-01-04T10:00:00Z")),
-        _said(6, "only-run-twice", "only one run counts by the rule, and several are labelled so",
+        said(6, "only-run-twice", "only one run counts by the rule, and several are labelled so",
               declared(rule, 'rule = "only_run"')),
-        _said(6, "every-run-but-one", "every run counts by the rule, and one was left out",
+        said(6, "every-run-but-one", "every run counts by the rule, and one was left out",
               declared(rule, 'rule = "every_run"')),
-        _said(6, "label-after-answer", "a run labelled after its first answer",
+        said(6, "label-after-answer", "a run labelled after its first answer",
               move(f"{AM}/run", f"{AM}/ant/answer"), collateral=(13,)),
-        _said(6, "late-answer", "an answer after the deadline counts",
+        said(6, "late-answer", "an answer after the deadline counts",
               put(f"{NEXT}/roster", deadline="2026-01-06T10:15:00Z"),
               attack="a late answer counted"),
-        _said(6, "received-late", "an answer that came after the deadline counts",
+        said(6, "received-late", "an answer that came after the deadline counts",
               put(f"{AM}/roster", deadline="2026-01-05T10:20:02Z"),
               attack="a late answer counted"),
     ]  # fmt: skip
@@ -221,8 +219,8 @@ def _answers() -> list[Mutant]:
     return [
         Mutant("r06-second-answer", 6, SAID, "a second, better answer counts",
                lines=_second_answer, tables=_count_second, attack="a better rerun counted"),
-        _told(6, "counted-twice", "one forecast counts twice", _twice),
-        _told(6, "uncounted-run-counts", "the rows of a run that does not count count",
+        told(6, "counted-twice", "one forecast counts twice", _twice),
+        told(6, "uncounted-run-counts", "the rows of a run that does not count count",
               _count_uncounted),
     ]  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 from beforehand.book.bodies import SealedBody
 from beforehand.records.codec import digest, seal_json
 from beforehand.records.question import question_id
-from beforehand.testing.mutants_kinds import SAID, ChangeLines, Mutant
+from beforehand.testing.mutants_kinds import ChangeLines, Mutant, said
 from beforehand.testing.mutants_league import ORIGIN, Draft
 
 AM, PM, NEXT, LAST = "2026-01-05-am", "2026-01-05-pm", "2026-01-06-am", "2026-01-07-am"
@@ -16,11 +16,6 @@ AM, PM, NEXT, LAST = "2026-01-05-am", "2026-01-05-pm", "2026-01-06-am", "2026-01
 def event_mutants() -> list[Mutant]:
     """All mutants of this file."""
     return [*_events(), *_common_events()]
-
-
-def said(number: int, name: str, fault: str, change: ChangeLines, **more: Any) -> Mutant:
-    """A mutant of lines."""
-    return Mutant(f"r{number:02d}-{name}", number, SAID, fault, lines=change, **more)
 
 
 # ---- small changes

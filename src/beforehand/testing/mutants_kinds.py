@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from beforehand.testing.mutants_files import Files, Operator, chain, render, sign_files
 from beforehand.testing.mutants_files import rebuilt as rebuilt_book
@@ -54,6 +55,16 @@ class Mutant:
             if self.kind != BYTES:
                 files = sign_files(files, chain(draft, operator).raws, operator)
         return files
+
+
+def said(number: int, name: str, fault: str, change: ChangeLines, **more: Any) -> Mutant:
+    """A mutant of lines."""
+    return Mutant(f"r{number:02d}-{name}", number, SAID, fault, lines=change, **more)
+
+
+def told(number: int, name: str, fault: str, change: ChangeTables, **more: Any) -> Mutant:
+    """A mutant of what is computed."""
+    return Mutant(f"r{number:02d}-{name}", number, COMPUTED, fault, tables=change, **more)
 
 
 def stamps_of(files: Files) -> Files:

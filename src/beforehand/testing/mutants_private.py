@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from beforehand.book.bodies import SealedBody
 from beforehand.records.codec import seal_json
-from beforehand.testing.mutants_events import declared, said
-from beforehand.testing.mutants_kinds import ChangeLines, Mutant
+from beforehand.testing.mutants_events import declared
+from beforehand.testing.mutants_kinds import ChangeLines, Mutant, said
 from beforehand.testing.mutants_league import ORIGIN, RUNS, Draft, ref, valid_league
 
 HIDDEN = "bee"

@@ -6,12 +6,10 @@ from typing import Any
 
 from beforehand.testing.mutants_boards import drop_file
 from beforehand.testing.mutants_events import declared
-from beforehand.testing.mutants_kinds import COMPUTED, ChangeTables, Mutant
+from beforehand.testing.mutants_kinds import COMPUTED, ChangeTables, Mutant, said, told
 from beforehand.testing.mutants_scores import (
     change_board,
     change_entry,
-    said_mutant,
-    told_mutant,
 )
 from beforehand.testing.mutants_tables import Tables
 
@@ -38,27 +36,27 @@ def _pool(**fields: Any) -> ChangeTables:
 
 def _consensus() -> list[Mutant]:
     return [
-        told_mutant(
+        told(
             14,
             "bare",
             "a consensus without any of its three numbers",
             change_entry("mean", pool=None),
         ),
-        told_mutant(14, "no-count", "a consensus without its count", _pool(n="")),
-        told_mutant(
+        told(14, "no-count", "a consensus without its count", _pool(n="")),
+        told(
             14,
             "no-correlation",
             "a consensus without its mean correlation",
             _pool(mean_correlation=""),
         ),
-        told_mutant(14, "no-n-eff", "a consensus without its N_eff", _pool(n_eff="")),
-        told_mutant(
+        told(14, "no-n-eff", "a consensus without its N_eff", _pool(n_eff="")),
+        told(
             14,
             "n-eff-flattered",
             "an N_eff that is the plain count",
             _pool(n_eff="4.000001", mean_correlation="0.300000"),
         ),
-        told_mutant(14, "n-eff-unexplained", "no N_eff, and nothing says why", _pool(n_eff=None)),
+        told(14, "n-eff-unexplained", "no N_eff, and nothing says why", _pool(n_eff=None)),
     ]
 
 
@@ -68,14 +66,14 @@ def _pooled(tables: Tables, numbers: dict[str, int]) -> None:
 
 def _segments() -> list[Mutant]:
     return [
-        told_mutant(
+        told(
             15,
             "pooled",
             "one board over two methodologies",
             _pooled,
             attack="statistics pooled across segments",
         ),
-        told_mutant(
+        told(
             15,
             "correction-untold",
             "a correction that the board does not tell of",
@@ -114,56 +112,54 @@ def _reassigned(tables: Tables, numbers: dict[str, int]) -> None:
 
 def _readers() -> list[Mutant]:
     return [
-        told_mutant(16, "address", "a reader's address is published", _reader(0, ip="192.0.2.7")),
-        told_mutant(
+        told(16, "address", "a reader's address is published", _reader(0, ip="192.0.2.7")),
+        told(
             16,
             "hashed-address",
             "the hash of a reader's address is published",
             _reader(0, ip_hash="0" * 64),
         ),
-        told_mutant(
+        told(
             16,
             "address-as-name",
             "a reader is named by an address",
             _reader(0, why="from 2001:db8:0:0:0:0:0:1"),
         ),
-        told_mutant(
+        told(
             16,
             "mail",
             "a reader's mail address is published",
             _reader(0, why="somebody@example.org"),
         ),
-        told_mutant(16, "reassigned", "a reader who was assigned anew", _reassigned),
-        told_mutant(16, "not-drawn", "a reader in another group than the seed draws", _other_group),
-        told_mutant(
-            16, "unknown-group", "a group that no dictionary has", _reader(0, group="gold")
-        ),
-        told_mutant(16, "second-vote", "a second forecast of one reader counts", _second_vote),
-        told_mutant(
+        told(16, "reassigned", "a reader who was assigned anew", _reassigned),
+        told(16, "not-drawn", "a reader in another group than the seed draws", _other_group),
+        told(16, "unknown-group", "a group that no dictionary has", _reader(0, group="gold")),
+        told(16, "second-vote", "a second forecast of one reader counts", _second_vote),
+        told(
             16,
             "after-reference",
             "a reader's forecast after the reference counts",
             _reader(0, sealed_at="2026-01-05T12:00:00Z"),
         ),
-        told_mutant(
+        told(
             16,
             "first-left-out",
             "a reader's first forecast does not count",
             _reader(0, counted="0"),
         ),
-        told_mutant(
+        told(
             16,
             "reset-as-same",
             "a reset identifier is taken for the reader it was",
             _reader(0, reset_of="r001"),
         ),
-        told_mutant(
+        told(
             16,
             "resets-unreported",
             "the share of resets is not reported",
             change_board(lambda board: board["readers"].pop("resets")),
         ),
-        said_mutant(
+        said(
             16,
             "no-dictionary",
             "the groups are labelled nowhere",
@@ -190,7 +186,7 @@ def _diagnostics() -> list[Mutant]:
              "prices_only", "repeats", "crowd_rows")  # fmt: skip
     return [
         *(
-            told_mutant(
+            told(
                 17,
                 f"no-{name.replace('_', '-')}",
                 f"the diagnostic {name} is missing",
@@ -198,19 +194,19 @@ def _diagnostics() -> list[Mutant]:
             )
             for name in parts
         ),
-        told_mutant(
+        told(
             17,
             "share-wrong",
             "a largest share that the matrix does not give",
             _diagnostic("largest_share", "0.100000"),
         ),
-        told_mutant(
+        told(
             17,
             "ratio-wrong",
             "a participation ratio that the matrix does not give",
             _diagnostic("participation_ratio", "4.000000"),
         ),
-        told_mutant(
+        told(
             17,
             "fetch-unhashed",
             "a fetch record without the hash of what was fetched",

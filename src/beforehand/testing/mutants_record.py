@@ -15,10 +15,9 @@ from beforehand.testing.mutants_events import (
     lose_body,
     move,
     put,
-    said,
 )
 from beforehand.testing.mutants_files import Files
-from beforehand.testing.mutants_kinds import ChangeFiles, ChangeLines, Mutant
+from beforehand.testing.mutants_kinds import ChangeFiles, ChangeLines, Mutant, said
 from beforehand.testing.mutants_league import Draft, ref, stand_in
 
 

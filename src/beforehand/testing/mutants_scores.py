@@ -8,10 +8,16 @@ from decimal import Decimal
 from typing import Any
 
 from beforehand.testing.mutants_board import loss_of
-from beforehand.testing.mutants_counted import hide_body, withheld_in_the_table
+from beforehand.testing.mutants_counted import change_row, hide_body, withheld_in_the_table
 from beforehand.testing.mutants_events import AM, LAST, NEXT, declared, lose_body
 from beforehand.testing.mutants_files import BASE, Files
-from beforehand.testing.mutants_kinds import COMPUTED, SAID, ChangeLines, ChangeTables, Mutant
+from beforehand.testing.mutants_kinds import (
+    SAID,
+    ChangeTables,
+    Mutant,
+    said,
+    told,
+)
 from beforehand.testing.mutants_league import AS_OF, Draft
 from beforehand.testing.mutants_tables import Tables
 
@@ -19,26 +25,6 @@ from beforehand.testing.mutants_tables import Tables
 def score_mutants() -> list[Mutant]:
     """All mutants of this file."""
     return [*_pools(), *_losses(), *_missing()]
-
-
-def told_mutant(number: int, name: str, fault: str, change: ChangeTables, **more: Any) -> Mutant:
-    """A mutant of what is computed."""
-    return Mutant(f"r{number:02d}-{name}", number, COMPUTED, fault, tables=change, **more)
-
-
-def said_mutant(number: int, name: str, fault: str, change: ChangeLines, **more: Any) -> Mutant:
-    """A mutant of lines."""
-    return Mutant(f"r{number:02d}-{name}", number, SAID, fault, lines=change, **more)
-
-
-def change_row(run: str, forecaster: str, place: int, **fields: str) -> ChangeTables:
-    """Change a row and compute the board anew."""
-
-    def change(tables: Tables, numbers: dict[str, int]) -> None:
-        tables.row(run, forecaster, place).update(fields)
-        tables.again()
-
-    return change
 
 
 def change_board(change: Callable[[dict[str, Any]], Any]) -> ChangeTables:
@@ -87,17 +73,15 @@ def _members(by: int) -> ChangeTables:
 def _pools() -> list[Mutant]:
     attack = "statistics pooled across own-reference events"
     return [
-        told_mutant(
+        told(
             4,
             "pool-of-too-many",
             "a pool that holds a forecast of another event",
             _members(1),
             attack=attack,
         ),
-        told_mutant(
-            4, "pool-of-too-few", "a pool that leaves out a forecast of its event", _members(-1)
-        ),
-        told_mutant(
+        told(4, "pool-of-too-few", "a pool that leaves out a forecast of its event", _members(-1)),
+        told(
             4,
             "pool-of-uncounted",
             "a pool that holds forecasts of a run that does not count",
@@ -139,53 +123,43 @@ def _beyond_one(draft: Draft) -> None:
 
 def _losses() -> list[Mutant]:
     return [
-        told_mutant(
+        told(
             7,
             "absolute-loss",
             "|p - y| published as the Brier loss",
             _loss(lambda p, y: abs(p - y)),
         ),
-        told_mutant(
-            7, "halved-loss", "a loss of half its size", _loss(lambda p, y: (p - y) ** 2 / 2)
-        ),
-        told_mutant(
+        told(7, "halved-loss", "a loss of half its size", _loss(lambda p, y: (p - y) ** 2 / 2)),
+        told(
             7,
             "doubled-loss",
             "the loss of both outcomes added",
             _loss(lambda p, y: 2 * (p - y) ** 2),
         ),
-        told_mutant(
+        told(
             7,
             "other-side",
             "a loss against the other outcome",
             _loss(lambda p, y: (1 - p - y) ** 2),
         ),
-        told_mutant(
+        told(
             7,
             "last-digit",
             "a loss with its last digit changed",
             _loss(lambda p, y: (p - y) ** 2 + Decimal("0.00000001")),
         ),
-        told_mutant(
-            7, "left-out-as-open", "the worst forecast left out as still open", _left_out("open")
-        ),
-        told_mutant(
-            7, "left-out-as-void", "the worst forecast left out as void", _left_out("void")
-        ),
-        told_mutant(
-            7, "left-out-as-stale", "the worst forecast left out as stale", _left_out("stale")
-        ),
-        told_mutant(7, "no-loss", "a scored row without its loss", _no_loss),
-        said_mutant(7, "beyond-one", "a probability above 1 is scored", _beyond_one),
-        said_mutant(
+        told(7, "left-out-as-open", "the worst forecast left out as still open", _left_out("open")),
+        told(7, "left-out-as-void", "the worst forecast left out as void", _left_out("void")),
+        told(7, "left-out-as-stale", "the worst forecast left out as stale", _left_out("stale")),
+        told(7, "no-loss", "a scored row without its loss", _no_loss),
+        said(7, "beyond-one", "a probability above 1 is scored", _beyond_one),
+        said(
             7,
             "improper-rule",
             "a primary score that is not proper",
             declared('primary = "brier"', 'primary = "absolute"'),
         ),
-        said_mutant(
-            7, "no-primary", "no primary score is declared", declared('primary = "brier"\n', "")
-        ),
+        said(7, "no-primary", "no primary score is declared", declared('primary = "brier"\n', "")),
     ]
 
 
@@ -250,44 +224,42 @@ def _hide_withheld(files: Files) -> None:
 
 def _missing() -> list[Mutant]:
     return [
-        told_mutant(
+        told(
             8,
             "filled-quietly",
             "a missing answer carries a probability",
             change_row(AM, "ant", 4, p="0.5"),
         ),
-        told_mutant(
-            8, "filled-and-pooled", "a missing answer filled with one half and pooled", _filled
-        ),
-        told_mutant(
+        told(8, "filled-and-pooled", "a missing answer filled with one half and pooled", _filled),
+        told(
             8,
             "filled-and-scored",
             "a missing answer filled with one half and scored",
             _filled_score,
         ),
-        told_mutant(
+        told(
             8, "no-reason", "a missing answer without its reason", change_row(AM, "ant", 4, why="")
         ),
-        told_mutant(8, "said-missing", "a bad answer published as missing", _said_missing),
-        told_mutant(
+        told(8, "said-missing", "a bad answer published as missing", _said_missing),
+        told(
             8,
             "missing-miscounted",
             "the board's count of missing answers is wrong",
             change_entry("ant", n_missing=0),
         ),
-        told_mutant(
+        told(
             8,
             "missing-uncounted",
             "the board does not count missing answers",
             change_entry("ant", n_missing=None),
         ),
-        told_mutant(
+        told(
             8,
             "coverage-wrong",
             "a coverage that the rows do not give",
             change_entry("ant", coverage="1.000000"),
         ),
-        told_mutant(
+        told(
             8, "coverage-unsaid", "a score without its coverage", change_entry("ant", coverage=None)
         ),
         Mutant(
@@ -310,7 +282,7 @@ def _missing() -> list[Mutant]:
             attack="a body never disclosed",
             collateral=(5,),
         ),
-        told_mutant(
+        told(
             8,
             "said-not-revealed",
             "a bad answer that stands in the open is published as not revealed",
