@@ -26,8 +26,9 @@ from beforehand.book.cosignature import (
     note_parts,
 )
 from beforehand.book.reader import BookReader
+from beforehand.book.report import Report
 from beforehand.cli.brackets import Bounds
-from beforehand.cli.evidence import declared_content
+from beforehand.cli.declared import declared_content
 from beforehand.cli.publication import publish_league
 from beforehand.clock import SystemClock
 from beforehand.publish.levels import Checked
@@ -386,7 +387,8 @@ def test_attack_a_segment_whose_declaration_is_named_with_escapes(tmp_path: Path
             {"kind": "segment", "segment": name, "x": hashlib.sha256(later_one).hexdigest()}
         ).replace('"x"', '"\\u0064eclaration_sha256"'),
     ]
-    found = declared_content(tmp_path, [each.encode() for each in lines])
+    raws = [each.encode() for each in lines]
+    found = declared_content(Report("2027-01-01T00:00:00Z"), tmp_path, "api/v1/x", raws)
     assert set(found) == {"", name} and found[name]
 
 

@@ -19,6 +19,7 @@ from beforehand.testing.mutants_events import (
 from beforehand.testing.mutants_files import BASE, Files
 from beforehand.testing.mutants_kinds import (
     SAID,
+    ChangeLines,
     ChangeTables,
     Mutant,
     said,
