@@ -108,15 +108,20 @@ def _judge(bundle: Bundle, hashed: HashedEntry, trust: Trust, as_of: str) -> Ver
     # dates nothing: from any signature and any digest a key can be computed.
     bound = [each for each in times if trust.signers or each.level == PUBLIC_RECORD]
     best = min(bound or times)
+    told = instant_text(best.moment)
+    if not bound:  # so it proves no time, whoever asks
+        gaps = (*_GAPS, _UNBOUND_GAP)
+        return Verdict(
+            CHECKS, where, claimed=told, excludes_not=gaps, notes=tuple(notes), bound=False
+        )
     return Verdict(
         CHECKS,
         where,
-        instant_text(best.moment),
+        told,
         level=best.level,
-        excludes_not=_GAPS if bound else (*_GAPS, _UNBOUND_GAP),
+        excludes_not=_GAPS,
         notes=tuple(notes),
         signers=best.signers,
-        bound=bool(bound),
     )
 
 
