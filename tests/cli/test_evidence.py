@@ -16,7 +16,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from beforehand.anchors.anchor import CHECKS, Verdict
+from beforehand.anchors.beacon_check import NotBefore
+from beforehand.anchors.drand import DrandChain
 from beforehand.anchors.rfc3161 import TimeStampAuthority
+from beforehand.anchors.trust import Trust
 from beforehand.anchors.trust_files import write_authority
 from beforehand.anchors.witness import CosignedRecord
 from beforehand.book.cosignature import (
@@ -27,9 +30,11 @@ from beforehand.book.cosignature import (
 )
 from beforehand.book.reader import BookReader
 from beforehand.book.report import Report
+from beforehand.cli import brackets
 from beforehand.cli.brackets import Bounds
 from beforehand.cli.declared import declared_content
 from beforehand.cli.publication import publish_league
+from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.clock import SystemClock
 from beforehand.publish.levels import Checked
 from beforehand.records.declaration import Declaration
@@ -43,6 +48,8 @@ from beforehand.testing.served import Served
 from tests.stages.live_world import MODELS, live_declaration
 
 from .conftest import beforehand
+
+DRAND = Path(__file__).parents[1] / "anchors" / "data" / "drand"
 
 
 def live(models: tuple[str, ...] = MODELS) -> Declaration:
@@ -416,3 +423,37 @@ def test_attack_so_many_stamps_that_their_times_are_compared_for_ever() -> None:
     for n, told in enumerate(found, 1):
         over = [str(each.verdict.not_after) for each in held if each.size >= n and each.proved]
         assert told == min(over, default=None), n
+
+
+def test_attack_a_book_of_so_many_beacons_that_nobody_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pairing for each is bounded; what was not opened bounds no run, and that is said."""
+    monkeypatch.setattr(brackets, "MAX_ROUNDS", 3)
+    opened = list[int]()
+
+    def check(beacon: Any, trust: Trust) -> NotBefore:
+        opened.append(beacon["number"])
+        return NotBefore("a round", "2026-01-01T00:00:00Z")
+
+    monkeypatch.setattr(brackets, "check_beacon", check)
+    chain = DrandChain.parse((DRAND / "quicknet.json").read_bytes())
+    lines = [
+        json.dumps(
+            {
+                "kind": "run",
+                "run": f"r{n}",
+                "at": "2026-01-05T10:00:00Z",
+                "beacon": {"source": "drand", "number": n // 2, "value": "00"},
+            }
+        ).encode()
+        for n in range(12)
+    ]
+    report = Report(as_of="2026-02-01T00:00:00Z")
+    reader = ReaderTrust(Trust(drand=(chain,)), given=True)
+    held = brackets.run_brackets(report, lines, "made", [], reader)
+    assert opened == [0, 0, 1, 1, 2, 2]
+    assert [run for run, told in held.items() if told["not_before"] is None] == [
+        f"r{n}" for n in range(6, 12)
+    ]
+    assert any("the last 6 run lines" in said for said in report.not_checked)
