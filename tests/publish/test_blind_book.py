@@ -259,3 +259,21 @@ def test_the_reference_names_every_key_of_the_board(public: Public) -> None:
     ):
         for key in held:
             assert re.search(rf"\b{key}\b", text), key
+
+
+def test_what_an_uncounted_run_asked_is_in_no_number_of_the_board() -> None:
+    """Beside its own row among the runs, and the money that it cost."""
+    book = BlindBook()
+    for hour, numbers, counted in ((10, (1, 2), True), (13, (2, 3, 4), False)):
+        quotes = dict.fromkeys(numbers, ("0.40", "0.46"))
+        run = book.run(f"2026-01-05T{hour}:00:00Z", quotes, counted=counted)
+        for number in numbers:
+            book.say(run, "ant", number, "0.5")
+        book.close(run)
+    for number in (1, 2, 3, 4):
+        book.settle(number, "yes")
+    board = book.scores().board
+    assert (board["events"], board["questions"], board["events_resolved"]) == (2, 2, 2)
+    (cohort,) = board["cohorts"]
+    assert (cohort["questions"], cohort["forecasts"], cohort["runs"]) == (2, 2, 2)
+    assert board["costs"]["attempts"] == 5

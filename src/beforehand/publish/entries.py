@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -46,16 +46,24 @@ _TOLD_APART = ("missing", "not_revealed", "pending", "sealed")
 
 @dataclass(frozen=True)
 class BoardView:
-    """All that an entry is made from. `shared` is None where each is compared on its own rows."""
+    """All that an entry is made from. `shared` is None where each is compared on its own rows.
+
+    `offered_keys` are the runs and questions that count as offered.
+    """
 
     fold: LeagueFold
     rules: Rules
-    offered: int
+    offered_keys: Set[Key]
     scored: Scored
     attended: Mapping[str, Attended]
     shared: SharedSet | None
     seats: Mapping[str, Seat]
     served: Mapping[str, Served]
+
+    @property
+    def offered(self) -> int:
+        """How many events were offered: what coverage is a share of."""
+        return len(self.offered_keys)
 
     @property
     def crowd_rows(self) -> Mapping[Key, Row]:

@@ -86,7 +86,7 @@ def _board(
         "state": "scored" if counted else "awaiting",
         "events": view.offered,
         "events_resolved": len({(row.run, row.question) for row in counted}),
-        "questions": len({question.cluster for _, question in fold.questions.values()}),
+        "questions": len({fold.questions[name][1].cluster for _, name in view.offered_keys}),
         "rounding": _rounding(rows, view.rules),
         "forecasters": entries,
         "shared": _shared(entries, view),
@@ -114,7 +114,7 @@ def _view(
     return BoardView(
         fold=fold,
         rules=rules,
-        offered=len(_offered(fold, rows, rules)),
+        offered_keys=_offered(fold, rows, rules),
         scored=scored,
         attended=attended,
         shared=shared_set(scored, kinds, attended, rules) if rules.on == "shared_set" else None,

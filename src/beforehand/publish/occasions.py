@@ -144,7 +144,7 @@ def _cohort_told(
         "missed": sum(run["status"] == "missed" for run in runs),
         "stopped_budget": sum(run["status"] == "stopped_budget" for run in runs),
         "lineups": _lineups(runs, view),
-        "questions": len({row.weighed_as for row in own}),
+        "questions": len({row.weighed_as for row in own if row.status != "uncounted_run"}),
         "forecasts": len(said),
         "scored": statuses["counted"],
         "void": statuses["void"],
