@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beforehand.book.reader import BookReader
+from beforehand.clock import instant_text
 from beforehand.errors import FormatError, RuleError
 from beforehand.publish.counted_run import counts_by_rule
 from beforehand.publish.fold import LeagueFold, fold_book
@@ -280,6 +282,23 @@ def test_the_rule_on_a_slot_is_the_schedule_as_it_was_kept(zone: str) -> None:
     for slot in slots[::7]:
         beside = replace(slot, at=slot.at[:14] + "59" + slot.at[16:])
         assert beside.at in held or counts_by_rule(declared, beside.at) is False
+
+
+@pytest.mark.parametrize(
+    "cron",
+    [
+        *("0 12 * * 1/2", "0 12 * * */2", "0 12 * * */7", "0 12 * * 1-7/3", "0 12 * * 0,5/1"),
+        *("0 12 2/9 * *", "0 12 * 1/5 *", "0 6/6 * * 3"),
+    ],
+)
+def test_a_step_means_the_same_to_the_schedule_and_to_the_rule(cron: str) -> None:
+    """Every hour of a quarter; else an extra run counts, on a day that the schedule leaves out."""
+    schedule = {"cron": [cron], "timezone": "UTC", "grace_minutes": 5, "deadline_minutes": 90}
+    declared = {"counted_run": {"rule": "scheduled_run"}, "schedule": schedule}
+    first = datetime(2026, 1, 1, tzinfo=UTC)
+    hours = [instant_text(first + timedelta(hours=n)) for n in range(24 * 90)]
+    slots = {slot.at for slot in slots_between(schedule, "2025-12-31T23:59:00Z", hours[-1])}
+    assert slots == {at for at in hours if counts_by_rule(declared, at)}
 
 
 def test_a_rule_that_cannot_be_read_leaves_the_label() -> None:

@@ -194,6 +194,8 @@ def _day_names(field: str) -> str:
     for part in field.split(","):
         span, _, step = part.partition("/")
         first, _, last = ("0-7" if span == "*" else span).partition("-")
+        if step and not last:
+            last = "7"  # as in the other fields, and as the rule for the counted run reads it
         if not first.isdigit() or not (last or first).isdigit():
             raise FormatError(f"day of the week {field!r}: numbers or names, not both in one field")
         low, high = int(first), int(last or first)
