@@ -54,6 +54,22 @@ def test_no_requirement_fails_that_the_league_could_have_met(public: Path) -> No
     assert benchmarks["evidence"], "and points at the declaration"
 
 
+def test_a_league_without_a_run_has_no_benchmark_to_miss(tmp_path: Path) -> None:
+    """Before its first outcome, and after a new segment, a board has no row to stand beside."""
+    league = LiveLeague.begin(tmp_path / "live")
+    league.tick_at("2026-01-05T09:30:00Z")
+    public = league.folder / "public"
+    with reopen_league(league.folder / "league", league.clock) as pen:
+        pen.checkpoint()
+        publish_league(
+            league.folder / "league", pen.key, public, league.clock.now(), lambda *step: None
+        )
+    benchmarks = conformed(public)["requirements"][8]
+    assert benchmarks["status"] == "UNVERIFIABLE"
+    assert "nothing of its segment is scored yet" in " ".join(benchmarks["said"])
+    assert "stand on the board" not in " ".join(benchmarks["said"])
+
+
 def test_the_demo_says_why_its_crowd_has_no_floor(demo: Demo) -> None:
     benchmarks = conformed(demo.public)["requirements"][8]
     assert any("the archive tells no volume" in said for said in benchmarks["said"])

@@ -14,7 +14,7 @@ from beforehand.anchors.queue import SUBMIT, Queue
 from beforehand.book.store import write_synced
 from beforehand.cli import telling
 from beforehand.cli.league_folder import LeagueFolder
-from beforehand.cli.screen import aligned
+from beforehand.cli.screen import aligned, folded
 from beforehand.records.codec import digest
 from beforehand.stages.status import counted
 from tests.stages.live_world import FIRST_SLOT, LiveLeague, answers
@@ -121,3 +121,13 @@ def test_settings_that_lack_a_declared_anchor_are_a_problem(tmp_path: Path) -> N
     problems: list[str] = []
     telling._anchors(LeagueFolder.at(league.folder), league.declaration, problems)
     assert problems == ["git: settings.toml lacks anchors.git: give its address"]
+
+
+def test_a_line_of_a_report_is_folded_under_itself_and_keeps_long_words_whole() -> None:
+    digest = "a" * 64
+    line = f"      not shown: the list {digest} names other first lines than the book"
+    rows = folded(line, 60).split("\n")
+    assert rows[0].startswith("      not shown") and all(row[:10].isspace() for row in rows[1:])
+    assert digest in [row.strip() for row in rows]
+    assert " ".join(folded(line, 60).split()) == " ".join(line.split())
+    assert folded("result: sound", 60) == "result: sound"

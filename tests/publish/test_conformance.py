@@ -372,6 +372,35 @@ def test_what_a_bare_table_itself_contradicts_fails(
     assert words in said(report, requirement)
 
 
+@pytest.mark.parametrize(
+    ("told", "scale", "hint"),
+    [
+        ("62%", 1, "leave the sign % out of the table, and set scale = 100"),
+        ("62%", 100, "leave the sign % out of the table, and set scale = 100"),
+        ("62", 1, "for percents, set scale = 100 under [rules]"),
+    ],
+)
+def test_a_percent_is_no_probability_and_the_report_says_what_to_do(
+    told: str, scale: int, hint: str
+) -> None:
+    table = f"forecaster,question,p,outcome\na,q,{told},1\n".encode()
+    profile = Profile.of({"rules": {"scale": scale}})
+    report = conform_folder(MemoryFolder({"forecasts.csv": table}), NOW, profile=profile)
+    assert item(report, 7)["status"] == FAIL
+    assert hint in said(report, 7)
+
+
+def test_a_late_answer_in_a_bare_table_stands_as_missing_without_its_number() -> None:
+    late = "2026-01-02T00:00:00Z,2026-01-01T00:00:00Z"
+    header = "forecaster,question,p,status,why,sealed_at,end_at\n"
+    counted, missing = (
+        of(conform_folder(MemoryFolder({"forecasts.csv": (header + row).encode()}), NOW))
+        for row in (f"a,q,0.5,counted,,{late}\n", f"a,q,,missing,late,{late}\n")
+    )
+    assert counted[4] == FAIL
+    assert FAIL not in missing.values()
+
+
 def test_a_profile_names_foreign_columns(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text(
         '[league]\ntitle = "Their league"\n[columns]\np = "chance"\nquestion = "Frage"\n'
@@ -448,17 +477,15 @@ def test_the_map_of_the_page_on_adopting_gives_the_same_and_shows_its_claim(tmp_
     (mapped,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     (tmp_path / "standard.json").write_text(mapped)
     again = conform_path(tmp_path, NOW)
-    told = {number: status for number, status in of(report).items() if number != 2}
-    assert {number: status for number, status in of(again).items() if number != 2} == told
-    assert of(again)[2] == UNVERIFIABLE, "the question's text is not mapped"
-    assert again["standard"]["claims"][0]["said"] == "not shown by the files"
-    asked = next((tmp_path / "asks").iterdir()).name
-    (tmp_path / "standard.json").write_text(
-        mapped.replace('"stamps"', f'"texts": ["asks/{asked}"],\n"stamps"')
-    )
-    again = conform_path(tmp_path, NOW)
     assert of(again) == of(report)
     assert again["standard"]["claims"][0]["said"] == "shown"
+    texts = re.search(r',\s*"texts": \[[^]]*\]', mapped)
+    assert texts is not None
+    (tmp_path / "standard.json").write_text(mapped.replace(texts[0], ""))
+    again = conform_path(tmp_path, NOW)
+    assert of(again)[2] == UNVERIFIABLE, "the question's text is not mapped"
+    assert "list it under texts of standard.json" in " ".join(item(again, 2)["do"])
+    assert again["standard"]["claims"][0]["said"] == "not shown by the files"
 
 
 def test_the_adopted_record_is_checked_against_its_table(tmp_path: Path) -> None:

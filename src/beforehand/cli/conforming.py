@@ -18,7 +18,7 @@ from beforehand.book.cosignature import note_parts
 from beforehand.cli.fetch import is_url
 from beforehand.cli.fetch_foreign import fetch_league
 from beforehand.cli.reader_trust import ReaderTrust
-from beforehand.cli.screen import errors_named, out, progress_bars
+from beforehand.cli.screen import errors_named, out, progress_bars, show_line
 from beforehand.clock import SystemClock
 from beforehand.errors import FormatError
 from beforehand.publish.conformance.conform import conform_path, exit_code
@@ -91,7 +91,7 @@ def conform(
         typer.echo(sarif(report), nl=False)
     else:
         for line in text_lines(report):
-            out.print(line, markup=False, soft_wrap=True)
+            show_line(line)
         if html is not None:
             out.print(f"report: {html}", markup=False, soft_wrap=True)
     raise typer.Exit(exit_code(report))

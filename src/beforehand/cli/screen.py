@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
@@ -46,6 +47,31 @@ def aligned(amounts: Sequence[str]) -> list[str]:
     return [
         f"<{unit:f}" if 0 < value < unit / 2 else format(_to(value, unit), "f") for value in values
     ]
+
+
+def folded(line: str, width: int) -> str:
+    """A line of a report in at most `width` columns, what follows set in under it.
+
+    A word that is longer than that stays whole, so that it can be copied.
+
+    >>> print(folded("  to do: keep a record", 16))
+      to do: keep
+          a record
+    """
+    indent = len(line) - len(line.lstrip()) + 4
+    return textwrap.fill(
+        line,
+        width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def show_line(line: str) -> None:
+    """Print a line of a report: folded on a terminal, whole where a program reads it."""
+    text = folded(line, out.width) if out.is_terminal else line
+    out.print(text, markup=False, soft_wrap=True)
 
 
 def _to(value: Decimal, unit: Decimal) -> Decimal:

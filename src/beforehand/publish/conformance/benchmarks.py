@@ -29,6 +29,12 @@ def check_benchmarks(exhibit: Exhibit) -> Check:
         if isinstance(item, dict)
     }
     names = {text(entry, "forecaster") for entry in entries(exhibit)}
+    if not names and "always_half" in rules:
+        check.gap(
+            "the board has no forecaster: nothing of its segment is scored yet",
+            "publish the board again when the first outcomes are in",
+        )
+        return check
     _check_coin(check, exhibit, rules, names)
     _check_climatology(check, exhibit, rules.get("climatology"), names)
     _check_crowd(check, exhibit, rules.get("crowd"))

@@ -22,7 +22,8 @@ def check_open(exhibit: Exhibit) -> Check:
     if exhibit.form != "folder":
         check.gap(
             "no manifest with a checksum for every file is among these files",
-            "publish a manifest and the code that scored, and cite a frozen release",
+            "publish a manifest and the code that scored, and cite a frozen release; this checker "
+            "reads those of a folder as `beforehand publish` writes it, and none of another form",
         )
         if exhibit.form == "table":
             return check

@@ -82,7 +82,8 @@ def _check_hashes(check: Check, exhibit: Exhibit, run: Run) -> None:
         if data is None:
             check.gap(
                 "the text of a question is not among these files",
-                "publish every question as asks/SHA256.md",
+                "publish every question as asks/SHA256.md, and list it under texts of "
+                "standard.json, where there is one",
             )
         elif digest(data) != run.ask_sha256:
             check.fault("the published question does not hash to the run line", place)

@@ -73,7 +73,10 @@ def check_scores(exhibit: Exhibit) -> Check:
                 "a stated, resolved forecast in time is left out of the primary score", row.place
             )
     if exhibit.declared is None:
-        check.gap("nothing declares which score is primary", "declare it before the first run")
+        check.gap(
+            "nothing declares which score is primary",
+            "declare the primary score before the first run",
+        )
     if not exact and not check.faults:
         check.gap(
             "no row carries its loss, so that none could be computed again",
@@ -95,7 +98,21 @@ def _check_range(check: Check, exhibit: Exhibit, row: Row) -> None:
         return
     value = decimal_of(row.p)
     if value is None or not 0 <= value <= scale_of(exhibit):
-        check.fault(f"{row.p[:40]!r} is no probability", row.place)
+        check.fault(f"{row.p[:40]!r} is no probability{_percent_hint(exhibit, row.p)}", row.place)
+
+
+def _percent_hint(exhibit: Exhibit, said: str) -> str:
+    """What to do about a percent in another league's table; nothing is read for it."""
+    if exhibit.form == "folder":
+        return ""
+    value = decimal_of(said.strip().removesuffix("%").strip())
+    if value is None or not 0 <= value <= 100:
+        return ""
+    if said.strip().endswith("%"):
+        return (
+            ": leave the sign % out of the table, and set scale = 100 under [rules] of the profile"
+        )
+    return ": for percents, set scale = 100 under [rules] of the profile"
 
 
 def _check_losses(check: Check, exhibit: Exhibit, rows: Iterable[Row]) -> int:
