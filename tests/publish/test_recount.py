@@ -17,7 +17,7 @@ from beforehand.book.manifest import MANIFEST_PATH, sign_manifest
 from beforehand.book.options import Options
 from beforehand.book.verify import verify_folder
 from beforehand.cli.verification import verify_published
-from beforehand.publish.recount import recount_folder
+from beforehand.publish.recount import recount_folder, recount_lines
 from beforehand.records.codec import digest
 from beforehand.testing.memory_folder import MemoryFolder
 
@@ -140,6 +140,12 @@ def test_parquet_edited_is_found(small: Published, options: Options, tmp_path: P
     public = written(resigned(small, name, path.read_bytes()), tmp_path / "public")
     report = verify_published(public, options)
     assert any("forecasts.parquet row" in finding.place for finding in report.findings)
+
+
+def test_the_recount_says_what_it_did_not_check(small: Published) -> None:
+    told = list(recount_lines(recount_folder(MemoryFolder(small.files))))
+    assert told[-1] == "result: the published scores are reproduced"
+    assert told[-2].startswith("not checked: seals, signatures")
 
 
 def test_the_checkers_run_isolated_and_agree(small: Published) -> None:

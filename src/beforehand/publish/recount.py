@@ -239,6 +239,10 @@ def recount_lines(results: dict[str, Recount]) -> Iterator[str]:
         if result.different > len(result.places):
             yield f"  … and {result.different - len(result.places)} more"
     sound = not any(result.different for result in results.values())
+    yield (
+        "not checked: seals, signatures, hashes of files (verify.py does that), when anything was "
+        "said, the sources of outcomes, and pages"
+    )
     yield "result: the published scores are reproduced" if sound else "result: NOT reproduced"
 
 
@@ -247,7 +251,9 @@ def recount_main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="recount.py",
         description="Compute every published score of a league again from its book.",
-        epilog="Example: python3 -I recount.py public/",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="Exit codes: 0 reproduced, 1 different, 2 could not recount.\n"
+        "Example:    python3 -I recount.py public/",
     )
     parser.add_argument("path", type=Path, help="the published folder (public/)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
