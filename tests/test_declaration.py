@@ -229,6 +229,13 @@ FAULTS: list[tuple[str, str, str, str, str]] = [
     ("blind", "markets = 12", "market = 12", "questions.select", "unknown key 'market'"),
     ("blind", 'price_low = "0.05"', "price_low = 0.05", "questions.select.price_low", "is a float"),
     ("blind", '"0 10 * * *"', '"10:00"', "schedule.cron[0]", "cron expression"),
+    (
+        "blind",
+        'missed = "never',
+        'others = [{name = "x", cron = ["0 12 * * *"], why = "w"}]\nmissed = "never',
+        "schedule.others[0].cron",
+        'as the text "0 10 * * *"',
+    ),
     ("blind", 'timezone = "UTC"', 'timezone = "+00:00"', "schedule.timezone", "a time zone"),
     ("blind", 'cap = "50.00"', 'cap = "-1"', "budget.cap", "between 0 and"),
     ("blind", 'cap = "50.00"', "cap = 50", "budget.cap", "decimal text"),

@@ -169,7 +169,10 @@ def test_a_proof_with_one_changed_byte_is_a_finding_that_names_the_file(
         for n, raw in enumerate((demo.public / "api/v1/human-2024-07/book.jsonl").open(), 1)
         if '"answer_rows"' in raw
     )
-    assert beforehand("prove", demo.public, "--line", line, "--out", file).returncode == 0
+    told = beforehand("prove", demo.public, "--line", line, "--out", file)
+    assert told.returncode == 0
+    advice = told.stdout.splitlines()[-1]
+    assert advice.startswith("Check it with: ") and advice.endswith("--key KEY"), "one line"
     assert beforehand("verify", file).returncode == 0
     whole = json.loads(file.read_bytes())
     held = bytearray(base64.b64decode(whole["bodies"][0]["data"]))

@@ -24,6 +24,11 @@ def sha(value: Any) -> str:
     return hashlib.sha256(compact(value)).hexdigest()
 
 
+@pytest.mark.parametrize("command", ["id", "check"])
+def test_the_help_names_the_table_of_the_profile(command: str) -> None:
+    assert "TOML or JSON with [contract]: keys" in beforehand("contract", command, "--help").stdout
+
+
 @pytest.fixture
 def profile(tmp_path: Path) -> Path:
     path = tmp_path / "profile.toml"

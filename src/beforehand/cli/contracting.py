@@ -31,7 +31,7 @@ app = typer.Typer(help="Event contracts: what is asked, and its ids.", no_args_i
 
 ProfileOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="TOML or JSON with [contract]: keys, first, prefixes."),
+    typer.Option(metavar="FILE", help="TOML or JSON with \\[contract]: keys, first, prefixes."),
 ]
 
 

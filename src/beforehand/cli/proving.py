@@ -53,4 +53,7 @@ def prove(
         f"{counted(len(proof.bodies), 'body', 'bodies')}",
         soft_wrap=True,
     )
-    out.print(f"Check it with: beforehand verify {target} --origin {proof.origin} --key KEY")
+    out.print(
+        f"Check it with: beforehand verify {target} --origin {proof.origin} --key KEY",
+        soft_wrap=True,  # a command that is cut into lines cannot be copied
+    )

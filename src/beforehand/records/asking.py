@@ -33,7 +33,9 @@ _TIME_ZONE = Text(
     60, pattern=r"[A-Za-z]+(/[A-Za-z0-9_+-]+)*", words="a time zone of the tz database"
 )
 _CRON_TEXT = Text(
-    100, pattern=r"[0-9A-Za-z*,/-]+( [0-9A-Za-z*,/-]+){4}", words="a cron expression of five fields"
+    100,
+    pattern=r"[0-9A-Za-z*,/-]+( [0-9A-Za-z*,/-]+){4}",
+    words='a cron expression of five fields, as the text "0 10 * * *",',
 )
 _LOCAL_TIME = Text(5, 5, r"([01]\d|2[0-3]):[0-5]\d", "a local time HH:MM")
 _EVM_ADDRESS = Text(42, 42, r"0x[0-9a-fA-F]{40}", "an EVM address")

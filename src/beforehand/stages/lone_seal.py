@@ -86,7 +86,10 @@ def seal_content(content: bytes, path: Path, clock: Clock, by: str = "") -> Seal
     """
     target = seal_path(path)
     if target.exists():
-        raise RuleError(f"{target} is there already: a seal is never overwritten")
+        raise RuleError(
+            f"{target} is there already: a seal is never overwritten; "
+            "ask its anchors again with --upgrade, or seal another text under another name"
+        )
     data = sealed_opening(content, path.name, by, secrets.token_hex(SALT_BYTES))
     place = opening_path(target)
     if place.exists():
