@@ -132,8 +132,13 @@ def test_a_cosignature_of_two_witnesses_of_three(note: Path, tmp_path: Path) -> 
         assert (done.code, "witness: has not answered, and is queued" in done.out) == (2, True)
         log = VerifierKey.parse((mine / "seals/verifier.txt").read_text().strip())
         assert FollowedLogs(folders[0]).add(log.name, log)
-        done = Said("seal", "--upgrade", f"{note}.seal", *words)
+        done = Said("seal", "--upgrade", f"{note}.seal")
+        assert "witness: not asked: name the folder with its settings.toml" in done.out
+        # Of a seal that waits for witnesses alone, nobody else is asked.
+        done = Said("seal", "--upgrade", f"{note}.seal", "--settings", mine)
         assert (done.code, "witness: has promised" in done.out) == (0, True), done.out
+        assert f"Later: beforehand seal --upgrade {note}.seal --settings {mine}" in done.out
+        assert len(read_seal(Path(f"{note}.seal")).stamps) == 1
         # Meanwhile another seal is made, so that the first witness is ahead of the second.
         other = note.with_name("other.txt")
         other.write_bytes(b"another\n")

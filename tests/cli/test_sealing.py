@@ -15,6 +15,7 @@ from beforehand.anchors.trust_files import write_authority
 from beforehand.cli.blocks import blocks
 from beforehand.cli.sealing import reveal_seal, seal
 from beforehand.clock import SystemClock
+from beforehand.stages.lone_seal import read_seal
 from beforehand.testing.local_calendar import LocalCalendar
 from beforehand.testing.local_tsa import LocalTsa
 from beforehand.testing.served import Served
@@ -108,6 +109,22 @@ def test_an_anchor_that_is_away_is_queued_and_said_so(note: Path) -> None:
     assert f"Later: beforehand seal --upgrade {note}.seal" in done.out
     shown = Said("reveal", f"{note}.seal")
     assert (shown.code, shown.out.count("queued: it has not answered")) == (0, 2)
+
+
+def test_upgrade_asks_whom_the_seal_waits_for_and_nobody_else(
+    note: Path, calendar: LocalCalendar
+) -> None:
+    Said("seal", note, "--stamp", "rfc3161", "--authority", AWAY)
+    (queued,) = read_seal(Path(f"{note}.seal")).stamps
+    done = Said("seal", "--upgrade", f"{note}.seal")
+    assert (done.code, f"{queued.anchor}: not asked: give its address by" in done.out) == (2, True)
+    assert read_seal(Path(f"{note}.seal")).stamps == (queued,), "no public authority was asked"
+    done = Said("seal", "--upgrade", f"{note}.seal", "--calendar", calendar.url)
+    assert "opentimestamps: has promised" in done.out, "an address that is given is asked"
+    assert {each.anchor for each in read_seal(Path(f"{note}.seal")).stamps} == {
+        queued.anchor,
+        "opentimestamps",
+    }
 
 
 def test_the_three_exit_codes_of_reveal(note: Path) -> None:

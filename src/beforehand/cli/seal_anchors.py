@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from beforehand.anchors.rfc3161 import TimeStampAuthority
 from beforehand.anchors.seal_witness import SealWitnesses
 from beforehand.anchors.witness import Witness
 from beforehand.book.cosignature import WitnessKey
+from beforehand.book.seal_file import COMPLETE_STAMP, SealFile
 from beforehand.cli.league_folder import SETTINGS_NAME, LeagueFolder
 from beforehand.cli.outside import evm_of, git_of, needed, rekor_of
 from beforehand.clock import Clock
@@ -79,6 +80,41 @@ def seal_anchors(
     if len({anchor.name for anchor in made}) != len(made):
         raise FormatError("two authorities of one host: ask them one after another with --upgrade")
     return made
+
+
+def waiting_anchors(
+    seal: SealFile,
+    settings: SealSettings,
+    clock: Clock,
+    calendars: Sequence[str] = (),
+    authorities: Sequence[str] = (),
+) -> tuple[list[Asked], dict[str, str]]:
+    """The anchors that a seal still waits for, and of each that cannot be asked what to give.
+
+    Nobody else is asked, but for an address on the command line, which is a wish
+    of its own. A seal that nobody was asked about gets the public anchors.
+    """
+    if not seal.stamps:
+        return seal_anchors(",".join(UNASKED), settings, clock, calendars, authorities), {}
+    names = [stamp.anchor for stamp in seal.stamps if stamp.state != COMPLETE_STAMP]
+    words = dict.fromkeys(name.partition(":")[0] for name in names)
+    lacking = {
+        name: f"name the folder with its {SETTINGS_NAME} by --settings"
+        for name in names
+        if name in SETTLED and settings.folder is None
+    }
+    wished = {"opentimestamps": bool(calendars), "rfc3161": bool(authorities)}
+    words |= dict.fromkeys(word for word, given in wished.items() if given)
+    asked = ",".join(word for word in words if word not in lacking)
+    made = seal_anchors(asked, settings, clock, calendars, authorities) if asked else []
+    known = {anchor.name for anchor in made}
+    for name in names:
+        if name not in known and name not in lacking:
+            lacking[name] = "give its address by --authority"
+    wanted = [
+        each for each in made if each.name in names or wished.get(each.name.partition(":")[0])
+    ]
+    return wanted, lacking
 
 
 def _settled(word: str, settings: SealSettings, clock: Clock) -> Asked:

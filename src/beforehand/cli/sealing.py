@@ -22,7 +22,13 @@ from beforehand.book.seal_file import (
 )
 from beforehand.cli.reader_trust import ReaderTrust
 from beforehand.cli.screen import errors_named
-from beforehand.cli.seal_anchors import ANCHORS, UNASKED, SealSettings, seal_anchors
+from beforehand.cli.seal_anchors import (
+    ANCHORS,
+    UNASKED,
+    SealSettings,
+    seal_anchors,
+    waiting_anchors,
+)
 from beforehand.clock import SystemClock
 from beforehand.errors import FormatError, RuleError
 from beforehand.stages.lone_seal import (
@@ -62,8 +68,12 @@ def seal(
         bool, typer.Option("--upgrade", help="Ask again for what a FILE.seal still lacks.")
     ] = False,
     stamp: Annotated[
-        str, typer.Option(help=f"Anchors to ask, by comma: {', '.join(ANCHORS)}.")
-    ] = ",".join(UNASKED),
+        str | None,
+        typer.Option(
+            help=f"Anchors to ask, by comma: {', '.join(ANCHORS)}. Without it: "
+            f"{', '.join(UNASKED)}; with --upgrade, those that the seal waits for."
+        ),
+    ] = None,
     settings: Annotated[
         Path | None,
         typer.Option(help="A folder whose settings.toml names the anchors' addresses."),
@@ -85,24 +95,31 @@ def seal(
     clock = SystemClock()
     with errors_named(as_json=as_json):
         anchors: list[Asked] = []
-        if not no_stamp:
-            held = SealSettings.read(settings)
-            anchors = seal_anchors(stamp, held, clock, calendar or (), authority or ())
+        lacking: dict[str, str] = {}
+        held = SealSettings.read(settings)
+        given = (held, clock, calendar or (), authority or ())
         if upgrade:
             target = Path(file)
             if not target.is_file():
                 raise FormatError(f"{target} is not a file: give the FILE.seal to upgrade")
-        else:
+            if stamp is None and not no_stamp:
+                anchors, lacking = waiting_anchors(read_seal(target), *given)
+        if not no_stamp and (stamp is not None or not upgrade):
+            anchors = seal_anchors(",".join(UNASKED) if stamp is None else stamp, *given)
+        if not upgrade:
             content, path = _to_seal(file, name)
             seal_content(content, path, clock, by)
             target = seal_path(path)
             if not as_json:
                 _say_sealed(target)
         done = restamp(target, anchors, clock, None if as_json else _say_stamp)
+        for anchor, todo in () if as_json else lacking.items():
+            _say(f"  {anchor}: not asked: {todo}")
     if as_json:
         typer.echo(json.dumps(_seal_told(target, done), indent=1))
     elif any(each.state != COMPLETE_STAMP for each in done.stamps):
-        _say(f"Later: beforehand seal --upgrade {target}")
+        where = f" --settings {settings}" if settings is not None else ""
+        _say(f"Later: beforehand seal --upgrade {target}{where}")
     raise typer.Exit(2 if any(each.state == QUEUED for each in done.stamps) else 0)
 
 
