@@ -186,6 +186,8 @@ def assert_shown(folder: Path) -> None:
     before = (folder / "public/blind/segment/s1/index.html").read_text()
     assert "Segment s2, methodology 2" in now and 'href="../blind/segment/s1/index.html"' in now
     assert "Segment s1, methodology 2" in before
+    costs = (folder / "public/blind/costs.html").read_text()
+    assert "What other segments spent under the same cap" in costs
     for page in (folder / "public/blind").rglob("*.html"):
         for href in links(page):
             assert (page.parent / href).resolve().is_file(), (page, href)

@@ -27,7 +27,7 @@ def costs_page(catalogue: Catalogue) -> dict[str, Any]:
         "cap": costs["cap"],
         "per": costs["per"] or "",
         "tables": [
-            _by_period(period, periods, costs),
+            _by_period(period, periods, costs, alone=len(catalogue.view.board["segments"]) < 2),
             _by_forecaster(costs, catalogue),
             _by_both(period, periods, catalogue),
             _by_run(catalogue),
@@ -59,7 +59,9 @@ def _money(held: Money) -> tuple[str, ...]:
             count(held["unpriced"]))  # fmt: skip
 
 
-def _by_period(period: str, periods: Mapping[str, Sequence[Attempt]], costs: Money) -> Listing:
+def _by_period(
+    period: str, periods: Mapping[str, Sequence[Attempt]], costs: Money, *, alone: bool
+) -> Listing:
     rows: list[tuple[str, Money, str]]
     rows = [(name or NOTHING, spending_of(held).told(), period.lower())
             for name, held in periods.items()]  # fmt: skip
@@ -67,7 +69,8 @@ def _by_period(period: str, periods: Mapping[str, Sequence[Attempt]], costs: Mon
     return Listing(
         f"Costs by {period.lower()}",
         f"By {period.lower()} of the slot. Of the cap: committed beside the declared cap, where "
-        "that is the period it holds for.",
+        "that is the period it holds for."
+        + ("" if alone else " What other segments spent under the same cap stands on their pages."),
         (period, *HEADS, "Of the cap"),
         [(name, *_money(told), _of_cap(told, of, costs)) for name, told, of in rows],
     )
