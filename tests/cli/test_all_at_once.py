@@ -177,6 +177,9 @@ def test_every_denominator_of_a_league_with_everything_at_once(league: LiveLeagu
     moved = {held["line"]: len(held["questions"]) for held in earlier["corrections"]}
     assert sorted(moved.values()) == [0, 0, 1]
     assert [held["questions"] for held in board["corrections"]] == [[], [], []]
+    of_both = [league.folder / "public/blind" / name for name in ("segment/s1/", "")]
+    told = [(path / "index.html").read_text() for path in of_both]
+    assert ["the outcome, to yes" in page for page in told] == [True, False]
     assert_rows(played)
     assert_reproduced(played, 3)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from beforehand.site.catalogue import Catalogue
 from beforehand.site.listing import Cell, Listing
 from beforehand.site.text import count, cut
@@ -28,13 +31,21 @@ def corrections_listing(catalogue: Catalogue) -> Listing | None:
                 _lines(each["lines"]),
                 cut(each["reason"], 400),
                 cut(each["source"], 100),
-                "nothing" if each["outcome"] is None else f"the outcome, to {each['outcome']}",
+                _moves(each),
             )
             for each in held[-MOST_LISTED:]
         ],
         left=frozenset(range(6)),
         whole=frozenset({0, 1}),
     )
+
+
+def _moves(each: Mapping[str, Any]) -> str:
+    if each["outcome"] is None:
+        return "nothing"
+    if not each["questions"]:
+        return "nothing here: another segment's outcome, or one that was corrected again"
+    return f"the outcome, to {each['outcome']}"
 
 
 def _lines(lines: list[int]) -> str:
