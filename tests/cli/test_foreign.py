@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from beforehand.cli import fetch_foreign
+from beforehand.cli import fetch, fetch_foreign
 from beforehand.cli.fetch import MANIFEST_PATH
 from beforehand.cli.fetch_foreign import fetch_league
 from beforehand.errors import FormatError, RemoteError
@@ -249,3 +253,42 @@ def test_a_league_of_this_package_is_fetched_by_its_manifest(tmp_path: Path) -> 
         place = fetch_league(f"{url}/public/index.html", tmp_path, quiet)
     assert {name: (place / name).read_bytes() for name in files} == files
     assert f"public/{MANIFEST_PATH}" in asked and "public/standard.json" not in asked
+
+
+@pytest.mark.parametrize("to", ["http://169.254.169.254/latest", "http://localhost:1/", "ftp://x/"])
+def test_attack_a_host_that_sends_a_reader_elsewhere(tmp_path: Path, to: str) -> None:
+    """Nothing that is read chooses a host: the address is printed for the reader to choose."""
+    with (
+        Served(lambda asked: Told(302, headers={"Location": to})) as served,
+        pytest.raises(RemoteError),
+    ):
+        fetch_league(f"{served.url}/a/b.csv", tmp_path, quiet)
+
+
+def test_a_redirect_within_the_host_is_followed(tmp_path: Path) -> None:
+    def reply(asked: Asked) -> Told:
+        if asked.path == "/a/b.csv":
+            return Told(302, headers={"Location": "/c.csv"})
+        return Told(200, CSV)
+
+    with Served(reply) as served:
+        assert fetch_league(f"{served.url}/a/b.csv", tmp_path, quiet).read_bytes() == CSV
+
+
+def test_attack_a_host_that_drips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each read comes in time, and all of them never end: the clock ends it."""
+    monkeypatch.setattr(fetch, "TIMEOUT_S", 0.4)
+
+    def drip(server: socket.socket) -> None:
+        held, _ = server.accept()
+        with held, contextlib.suppress(OSError):
+            held.recv(1 << 16)
+            held.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+            while True:
+                held.sendall(b"x")
+                time.sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=drip, args=(server,), daemon=True).start()
+        with pytest.raises(RemoteError, match="too slow"):
+            fetch.get_bytes(f"http://127.0.0.1:{server.getsockname()[1]}/x", 1 << 20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -23,6 +24,7 @@ from beforehand.errors import FormatError, RemoteError
 MAX_TOTAL_BYTES = 4 << 30
 MAX_CHECKER_BYTES = 4 << 20
 TIMEOUT_S = 30
+LEAST_BYTES_A_SECOND = 1024
 WORKERS = 8
 _PIECE_BYTES = 1 << 20
 _NOT_THERE = (404, 410)
@@ -80,10 +82,7 @@ class _NotThereError(RemoteError):
 def get_bytes(url: str, limit: int) -> bytes:
     """What is at an address; RemoteError where nothing is, FormatError where it is over `limit`."""
     with _opened(url) as reply:
-        data: bytes = reply.read(limit + 1)
-    if len(data) > limit:
-        raise FormatError(f"{url} is over the limit of {limit} bytes")
-    return data
+        return b"".join(_pieces(reply, url, limit))
 
 
 def get_if_there(url: str, limit: int) -> bytes | None:
@@ -101,10 +100,8 @@ def save_if_there(url: str, path: Path, limit: int) -> int | None:
         with _opened(url) as reply:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb") as out:
-                while piece := reply.read(_PIECE_BYTES):
+                for piece in _pieces(reply, url, limit):
                     size += len(piece)
-                    if size > limit:
-                        raise FormatError(f"{url} is over the limit of {limit} bytes")
                     out.write(piece)
             stated = reply.headers.get("Content-Length", "")
             if stated.isdigit() and int(stated) != size:
@@ -114,12 +111,46 @@ def save_if_there(url: str, path: Path, limit: int) -> int | None:
     return size
 
 
+def _pieces(reply: Any, url: str, limit: int) -> Iterator[bytes]:
+    """A reply's bytes. The socket's limit is per read: a drip is stopped by the clock here."""
+    size, begun = 0, time.monotonic()
+    while piece := reply.read1(_PIECE_BYTES):
+        size += len(piece)
+        if size > limit:
+            raise FormatError(f"{url} is over the limit of {limit} bytes")
+        yield piece
+        spent = time.monotonic() - begun
+        if spent > TIMEOUT_S and size < spent * LEAST_BYTES_A_SECOND:
+            raise RemoteError(f"{url}: {size} bytes in {spent:.0f} s is too slow", retryable=True)
+
+
+class _SameHost(urllib.request.HTTPRedirectHandler):
+    """A redirect within the host is followed; nothing that is read names another one."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        old, new = urllib.parse.urlsplit(req.full_url), urllib.parse.urlsplit(newurl)
+        secured = (old.scheme, new.scheme) == ("http", "https") and (old.port, new.port) == (
+            None,
+            None,
+        )
+        if old.hostname != new.hostname or not (
+            secured or (old.scheme, old.port) == (new.scheme, new.port)
+        ):
+            raise RemoteError(
+                f"{req.full_url} sends on to {newurl!r:.200}: if that is its place, give it"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 @contextmanager
 def _opened(url: str) -> Iterator[Any]:
     """The reply of an address, its failures in this package's words."""
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "beforehand"})  # noqa: S310
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as reply:  # noqa: S310 - is_url
+        opener = urllib.request.build_opener(_SameHost)
+        with opener.open(request, timeout=TIMEOUT_S) as reply:
             yield reply
     except urllib.error.HTTPError as error:
         if error.code in _NOT_THERE:
