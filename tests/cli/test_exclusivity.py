@@ -135,6 +135,22 @@ def test_attack_two_books_stamped_in_one_channel(
     assert "fraud_proofs" not in told["leagues"]["blind"], "a list is not signed"
 
 
+def test_attack_a_second_book_whose_list_hides_its_origin(
+    league: Stamped, channel: Channel
+) -> None:
+    """Not excluded, and said: by its path it may be this book's, and nothing else names it."""
+    held = StampedList.parse(forked(league))
+    channel.push(StampedList(held.books).data())
+    other = ListedBook("somewhere/else.jsonl", 3, "ab" * 32, "cd" * 32)
+    channel.push(StampedList((other,)).data())
+    channel.visit()
+    code, told, said = verified(league)
+    assert code == 0, said
+    assert any("names no origin (and 0 more such)" in each for each in told["not_checked"])
+    found = level(told, "exclusivity")
+    assert "neither this origin nor this book's path" in found["not_excluded"]
+
+
 def test_a_list_whose_digest_alone_contradicts_the_book(league: Stamped, channel: Channel) -> None:
     channel.push(forked(league, tree=False))
     channel.visit()

@@ -92,6 +92,12 @@ def _tell(report: Report, name: str, searched: Searched) -> None:
             f"{name}: {searched.unsigned[0]} is a checkpoint of this origin without its signature "
             f"(and {len(searched.unsigned) - 1} more such): anybody may have written it"
         )
+    if searched.nameless:
+        report.not_checked.append(
+            f"{name}: {searched.nameless[0]} is a list of this book's path over other lines, and "
+            f"names no origin (and {len(searched.nameless) - 1} more such): another league's, or a "
+            "second book"
+        )
     report.notes.append(f"{name}: {searched.text()}; other channels are not excluded")
     frauds = [each.fraud.data().decode("utf-8") for each in searched.conflicts if each.fraud]
     if frauds:

@@ -289,7 +289,10 @@ def _exclusive(
 
 def _looked(level: Level, searched: Searched) -> Level:
     """The level with what was looked in for a second book; nothing is raised by finding none."""
-    gaps = "a second book in channels that were not looked in"
+    gaps = (
+        "a second book in channels that were not looked in, or in these by a list that names "
+        "neither this origin nor this book's path"
+    )
     told = level.evidence.replace("; look there for a second book", "")
     return Level(level.level, f"{told}; {searched.text()}", f"{level.not_excluded}; {gaps}")
 

@@ -48,7 +48,8 @@ class Searched:
     """What was looked in: files, and among them lists and checkpoints of this very book.
 
     `longer` are those over more lines than the book has, which nothing here
-    can compare; `unsigned` are checkpoints of its origin without its signature.
+    can compare; `unsigned` are checkpoints of its origin without its signature,
+    `nameless` lists without any origin that name its path and other lines.
     """
 
     channels: list[str] = field(default_factory=list)
@@ -57,6 +58,7 @@ class Searched:
     notes: int = 0
     longer: list[str] = field(default_factory=list)
     unsigned: list[str] = field(default_factory=list)
+    nameless: list[str] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
 
     def text(self) -> str:
@@ -92,6 +94,7 @@ class _Said:
     words: str
     note: bytes | None = None
     key: VerifierKey | None = None
+    nameless: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,8 @@ def look_for_second(book: ShownBook, pieces: Iterable[Piece], searched: Searched
     for each in said:
         if each.size > len(book.lines):
             searched.longer.append(f"{each.place}, over {each.size} lines")
+        elif each.nameless and not each.fits(shown[each.size]):
+            searched.nameless.append(each.place)
         elif not each.fits(shown[each.size]) and len(searched.conflicts) < MAX_CONFLICTS:
             searched.conflicts.append(_conflict(book, each))
 
@@ -127,10 +132,14 @@ def _statements(book: ShownBook, piece: Piece, searched: Searched) -> list[_Said
 
 
 def _of_list(book: ShownBook, place: str, stamped: StampedList) -> list[_Said]:
-    """What a list says of this book; its own lines by path where its tree has our origin."""
+    """What a list says of this book; its own lines by path where its tree has our origin.
+
+    A list without any tree names no origin: by its path it may be of this book.
+    """
     trees = [tree for tree in stamped.trees if tree.origin == book.origin]
-    if book.origin is not None and not trees:
+    if book.origin is not None and stamped.trees and not trees:
         return []
+    nameless = book.origin is not None and not trees
     unsigned = "a list is not signed: whoever may write there could have put it there"
     found = [
         _Said(
@@ -150,6 +159,7 @@ def _of_list(book: ShownBook, place: str, stamped: StampedList) -> list[_Said]:
                 (prefix.sha256, prefix.link) == want
             ),
             f"a list of {listed.path:.80} names other first {listed.lines} lines; {unsigned}",
+            nameless=nameless,
         )
         for listed in stamped.books
         if listed.path in book.paths
