@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from beforehand.anchors.anchor import CHECKS, PUBLIC_RECORD, REFUSED, SIGNED_TIME, Verdict
+from beforehand.publish.conformance.arrival import check_arrival
 from beforehand.publish.conformance.exhibit import Exhibit
+from beforehand.publish.conformance.outside import Judgement, Weighed
 from beforehand.publish.conformance.profile import Profile
-from beforehand.publish.conformance.said import Answer, Ask, Run
+from beforehand.publish.conformance.result import Pointer
+from beforehand.publish.conformance.said import Answer, Ask, Evidence, Run, Stamp
 from beforehand.publish.levels import Checked, Cosigned, Level, least_levels, run_levels
 from beforehand.publish.seed_facts import SeedFacts
 from beforehand.testing.memory_folder import MemoryFolder
@@ -485,3 +489,21 @@ def test_attack_a_book_of_so_many_asks_and_answers_that_nobody_waits_for_it() ->
     asks = [seed_ask(n, "gpt") for n in many]
     run = SeedFacts(seed_exhibit(asks, [seed_answer(n, "gpt", RUN_AT) for n in many])).runs["r"]
     assert len(run.ended) == len(many) and run.unasked == 0
+
+
+@pytest.mark.parametrize("fits", [True, False, None])
+def test_attack_a_token_an_answer_over_lists_of_another_book(fits: bool | None) -> None:
+    """Caught by its list: one that is missing, or of other lines, closes no checkpoint of these."""
+    made = seed_exhibit([], [])
+    made.lines = 2
+    made.answers = [replace(seed_answer(2, "gpt", IN_TIME), received_at=IN_TIME)]
+    stamp = Stamp(Pointer("1.txt"), "book.jsonl", 2, "0" * 64, "0" * 64)
+    made.misfits = set() if fits else {stamp}
+    piece = Evidence(
+        Pointer("1.txt.one.tsr"), "one", 2, "", None if fits is None else stamp, "rfc3161",
+        "0" * 64, False, False, lambda: b"", lambda: b"",
+    )  # fmt: skip
+    weighed = [Weighed(piece, Judgement("unchecked", "present, not checked"))]
+    told = check_arrival(made, weighed).content()
+    assert ("each answer closed a checkpoint" in " ".join(told["said"])) == bool(fits)
+    assert bool(told["should"]) == (not fits)

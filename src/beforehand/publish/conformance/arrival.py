@@ -74,7 +74,14 @@ def _check_tokens(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) ->
     if exhibit.simulated:
         check.seen.append("a token on each seal would say nothing here: the time is simulated")
         return
-    tokens = [w for w in weighed if w.piece.kind == TOKEN and w.judgement.word != REFUSED]
+    tokens = [
+        each
+        for each in weighed
+        if each.piece.kind == TOKEN
+        and each.judgement.word != REFUSED
+        and each.piece.stamp is not None
+        and each.piece.stamp not in exhibit.misfits  # else it is over another book
+    ]
     sizes = sorted({each.piece.size for each in tokens})
     valid = sorted(answer.n for answer in exhibit.answers if answer.status in ("answered", ""))
     ends = [*valid[1:], exhibit.lines + 1]
