@@ -32,6 +32,7 @@ from beforehand.stages.key import SigningKey
 from beforehand.testing.local_chain import LocalChain
 
 from .conftest import beforehand
+from .dishonest import Content, Dishonest
 from .test_evidence import Stamped, quiet, stamped
 
 __all__ = ["stamped"]  # the fixture
@@ -41,6 +42,17 @@ def copied(stamped: Stamped, folder: Path) -> Stamped:
     """The operator's folder and the reader's trust, to be changed."""
     shutil.copytree(stamped.folder, folder, dirs_exist_ok=True)
     return Stamped(folder, folder / "trust")
+
+
+def unsealed(stamped: Stamped, folder: Path) -> Stamped:
+    """The same without its proof lines: what vouches for it lies beside the book alone."""
+    league = copied(stamped, folder)
+
+    def without_proofs(lines: list[Content]) -> None:
+        lines[:] = [line for line in lines if line["kind"] != "proof"]
+
+    Dishonest(league.folder).remake(without_proofs)
+    return league
 
 
 def published(league: Stamped) -> None:
@@ -79,7 +91,7 @@ def messages(told: dict[str, Any]) -> str:
 
 def test_attack_one_token_shown_as_two_authorities(stamped: Stamped, tmp_path: Path) -> None:
     """Caught by the keys in the token: both names are one authority's."""
-    league = copied(stamped, tmp_path)
+    league = unsealed(stamped, tmp_path)
     place = stamps(league)
     shutil.copyfile(place / "list.txt.one.tsr", place / "list.txt.two.tsr")
     published(league)
@@ -90,7 +102,7 @@ def test_attack_one_token_shown_as_two_authorities(stamped: Stamped, tmp_path: P
 
 def test_attack_a_token_named_as_a_foreign_channel(stamped: Stamped, tmp_path: Path) -> None:
     """Caught by what the evidence is: a token is no channel in which to look for a second book."""
-    league = copied(stamped, tmp_path)
+    league = unsealed(stamped, tmp_path)
     (stamps(league) / "list.txt.one.tsr").rename(stamps(league) / "list.txt.git.tsr")
     published(league)
     _, told, _ = league.verify("--trust", league.trust)
@@ -99,7 +111,7 @@ def test_attack_a_token_named_as_a_foreign_channel(stamped: Stamped, tmp_path: P
 
 def test_attack_a_capture_made_up_beside_the_book(stamped: Stamped, tmp_path: Path) -> None:
     """A stored capture is anybody's: it holds nothing outside, whatever it is called."""
-    league = copied(stamped, tmp_path)
+    league = unsealed(stamped, tmp_path)
     place = stamps(league)
     for path in place.glob("*.tsr"):
         path.unlink()

@@ -21,6 +21,8 @@ from beforehand.anchors.bitcoin import Header
 from beforehand.anchors.trust import BitcoinTrust, Trust
 from beforehand.book.manifest import CHECKER_PATH
 from beforehand.clock import SystemClock, instant_key, instant_text
+from beforehand.stages.anchoring import seal_proofs
+from beforehand.stages.declare import reopen_league
 from beforehand.testing.local_chain import LocalChain
 
 from .dishonest import Content, Dishonest, Scene, first, found, level, scene
@@ -243,3 +245,52 @@ def test_attack_at_outside_the_bracket_from_a_beacon_or_chain_tip_to_a_token(
     assert all("when others had it already" in each.message for each in report.findings)
     run = first(league.contents(), "run")["_was"]
     assert any(each.place.endswith(f"book.jsonl line {run}") for each in report.findings)
+
+
+# ---- what the book itself seals
+
+
+@pytest.fixture(scope="module")
+def sealing(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Dishonest:
+    """The league with its stamps sealed in proof lines, and published without the detached."""
+    league = scene.league.copy(tmp_path_factory.mktemp("sealing"))
+    with reopen_league(league.folder / "league", SystemClock()) as pen:
+        assert seal_proofs(pen, league.folder) == 2
+        pen.checkpoint()
+    shutil.rmtree(league.folder / "stamps")
+    league.publish()
+    return league
+
+
+def test_evidence_that_only_the_book_seals_counts(scene: Scene, sealing: Dishonest) -> None:
+    report = sealing.verify(scene.trust)
+    assert report.exit_code == 0, found(report)
+    assert (level(report, "P1a")["level"], level(report, "P1b")["level"]) == ("2+", "2")
+    report = sealing.verify()
+    assert sum("present, not checked" in said for said in report.not_checked) == 2
+    assert level(report, "P1a")["level"] == "1"
+
+
+def test_attack_rewritten_line_with_its_detached_stamps_taken_away(
+    scene: Scene, sealing: Dishonest, tmp_path: Path
+) -> None:
+    """Caught by the lists that the book's own proof lines seal."""
+    league = sealing.copy(tmp_path)
+    league.remake(other_probability)
+    assert_history_differs(league, scene.trust, 2)
+
+
+def test_attack_a_proof_line_that_claims_more_lines_than_its_list(
+    scene: Scene, sealing: Dishonest, tmp_path: Path
+) -> None:
+    """Caught by the list: a token over line 1 to 19 covers no later line, whatever is said."""
+    league = sealing.copy(tmp_path)
+
+    def claim(lines: list[Content]) -> None:
+        first(lines, "proof")["checkpoint_size"] += 1
+
+    league.remake(claim)
+    report = league.verify(scene.trust)
+    assert report.exit_code == 1
+    (finding,) = report.findings
+    assert "the list is over" in finding.message and "book.jsonl line" in finding.place

@@ -26,24 +26,22 @@ from beforehand.book.key_history import key_history
 from beforehand.book.manifest import MANIFEST_PATH, read_manifest
 from beforehand.book.proof_file import STAMPED_LIST_NAME, ProofFile
 from beforehand.book.report import Report
-from beforehand.book.stamped_list import MAX_LIST_BYTES, Prefixes, StampedList
 from beforehand.book.tree import Frontier, line_leaf
 from beforehand.cli.brackets import answers_told, is_after, run_brackets
 from beforehand.cli.declared import declared_content, find_mislabelled, with_margin
 from beforehand.cli.exclusivity import search_for_second, shown_league
 from beforehand.cli.reader_trust import ReaderTrust
+from beforehand.cli.stamp_checks import check_stamps
 from beforehand.errors import FormatError, IntegrityError
 from beforehand.publish.levels import (
     NEED_TOKENS,
     PROPERTIES,
-    Checked,
     Cosigned,
     least_levels,
     run_levels,
 )
 from beforehand.publish.run_facts import read_fields
 from beforehand.publish.stamps import WITNESS_NAME
-from beforehand.stages.anchoring import LIST_NAME, PENDING_SUFFIX, STAMPS, kept_stamps
 from beforehand.stages.status import counted
 
 SHOWN_RUNS = 12
@@ -75,7 +73,7 @@ def add_levels(report: Report, public: Path, given: ReaderTrust, as_of: str) -> 
         declared = declared_content(report, base, paths[name], lines)
         anchors: Mapping[str, Any] = declared.get("", {}).get("anchors", {})
         reader = with_margin(given, anchors)
-        checked = _check_stamps(report, base, paths[name], reader, as_of)
+        checked = check_stamps(report, base, paths[name], lines, reader, as_of)
         witnessed = _witnessed(report, base, paths[name], lines, reader, as_of)
         if report.leagues[name].get("time") == "live":
             beacon = anchors.get("beacon")
@@ -114,48 +112,6 @@ def _paths(report: Report, public: Path) -> dict[str, str]:
         for entry in leagues
         if names[str(entry["league"])] == 1
     }
-
-
-def _check_stamps(
-    report: Report, base: Path, path: str, reader: ReaderTrust, as_of: str
-) -> list[Checked]:
-    """The verdict on every piece of evidence whose list the book keeps to."""
-    with (base / "book.jsonl").open("rb") as stream:
-        return list(_verdicts(report, base, path, reader, as_of, Prefixes(stream)))
-
-
-def _verdicts(
-    report: Report, base: Path, path: str, reader: ReaderTrust, as_of: str, book: Prefixes
-) -> Iterator[Checked]:
-    for stamp in kept_stamps(base):
-        place = f"{path}/{STAMPS}/{stamp.size}/{stamp.path.name}"
-        listed = stamp.path.with_name(LIST_NAME)
-        if stamp.path.name.endswith(PENDING_SUFFIX):
-            report.not_checked.append(f"{place}: pending, a promise and no proof")
-            continue
-        if stamp.path.name == WITNESS_NAME:
-            continue  # its lines stand on the checkpoint
-        try:
-            _check_list(book, listed, stamp.size)
-            verdict = check_bytes(stamp.data(), Subject.of_file(listed), reader.trust, as_of)
-        except (OSError, FormatError, IntegrityError) as error:
-            report.find(10, place, str(error))
-            continue
-        if verdict.result == REFUSED and reader.given:
-            report.find(10, place, verdict.words)
-        elif verdict.result != CHECKS:
-            report.not_checked.append(f"{place}: present, not checked: {verdict.words}")
-        yield Checked(stamp.anchor, stamp.size, verdict)
-
-
-def _check_list(book: Prefixes, listed: Path, size: int) -> None:
-    if listed.stat().st_size > MAX_LIST_BYTES:
-        raise FormatError(f"a stamped list over {MAX_LIST_BYTES} bytes")
-    stamped = StampedList.parse(listed.read_bytes())
-    lines = stamped.book_at().lines
-    if lines != size:
-        raise IntegrityError(f"the list is over {lines} lines and lies with those over {size}")
-    book.check(stamped)
 
 
 def _witnessed(
