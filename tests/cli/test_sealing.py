@@ -10,7 +10,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from beforehand.anchors.lone import check_evidence
 from beforehand.anchors.transport import exchange
+from beforehand.anchors.trust import Trust
 from beforehand.anchors.trust_files import write_authority
 from beforehand.cli.blocks import blocks
 from beforehand.cli.sealing import reveal_seal, seal
@@ -125,6 +127,13 @@ def test_upgrade_asks_whom_the_seal_waits_for_and_nobody_else(
         queued.anchor,
         "opentimestamps",
     }
+
+
+def test_a_seal_is_no_stamp_over_the_file_itself(note: Path) -> None:
+    assert Said("seal", note, "--no-stamp").code == 0
+    verdict = check_evidence(note, Path(f"{note}.seal"), Trust(), SystemClock().now())
+    assert verdict.exit_code == 2
+    assert "beforehand reveal FILE.seal --trust DIR opens it" in verdict.text()
 
 
 def test_the_three_exit_codes_of_reveal(note: Path) -> None:

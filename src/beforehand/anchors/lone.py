@@ -16,6 +16,7 @@ from beforehand.anchors.ots_check import check_ots
 from beforehand.anchors.ots_file import MAGIC
 from beforehand.anchors.token_check import check_tsr
 from beforehand.anchors.trust import Trust
+from beforehand.book.seal_file import SEAL_FORMAT
 from beforehand.book.stamped_list import StampedList
 from beforehand.errors import FormatError, RuleError
 from beforehand.records.codec import decode_json
@@ -98,5 +99,10 @@ def _json_kind(data: bytes) -> str:
     if not data.lstrip().startswith(_OF_JSON):
         raise FormatError(UNKNOWN)
     value = decode_json(data)
+    if isinstance(value, dict) and value.get("format") == SEAL_FORMAT:
+        raise FormatError(
+            "a lone seal, which stamps its opening and not this file: "
+            "beforehand reveal FILE.seal --trust DIR opens it"
+        )
     kind = value.get("kind") if isinstance(value, dict) else None
     return kind if isinstance(kind, str) else "bundle"
