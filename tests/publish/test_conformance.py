@@ -488,6 +488,15 @@ def test_the_map_of_the_page_on_adopting_gives_the_same_and_shows_its_claim(tmp_
     assert again["standard"]["claims"][0]["said"] == "not shown by the files"
 
 
+def test_a_record_without_its_profile_is_not_blamed_for_contracts(tmp_path: Path) -> None:
+    """Which columns are a contract only a profile says: without it nothing is shown either way."""
+    adopted(tmp_path)
+    bare = conform_path(tmp_path, NOW, profile=Profile())
+    assert item(bare, 1)["status"] == UNVERIFIABLE
+    assert "name them under [contract] of a profile" in " ".join(item(bare, 1)["do"])
+    assert bare["claims"]["reached"] == 0
+
+
 def test_the_adopted_record_is_checked_against_its_table(tmp_path: Path) -> None:
     adopted(tmp_path)
     table = tmp_path / "weather-forecasts.csv"

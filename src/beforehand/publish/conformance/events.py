@@ -122,6 +122,13 @@ def _table_contracts(check: Check, exhibit: Exhibit) -> None:
 
 def _check_asked(check: Check, exhibit: Exhibit) -> bool:
     """Every run asks what stands before it and is not over yet."""
+    guessed = exhibit.form != "folder" and not exhibit.profile.has_contract
+    if guessed and not exhibit.contracts and any(run.questions for run in exhibit.runs):
+        check.gap(
+            "no contract of what the runs ask is read: no profile names the keys of a contract",
+            "name them under [contract] of a profile, and give it with --profile or standard.json",
+        )
+        return False
     seen = False
     for run in exhibit.runs:
         for name in run.questions:
