@@ -26,12 +26,14 @@ from .conftest import START as COMMAND
 from .live_replicas import written_league
 
 SLOT = "2026-01-05T10:00:00Z"
+# The very code that the tests import, whatever is installed beside it.
+PLAIN = {"PATH": "/usr/bin:/bin", "TERM": "dumb", "PYTHONPATH": os.pathsep.join(sys.path)}
 SECRET = "sk-live-secret-that-must-stand-nowhere-1234567890"
 
 
 def beforehand(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
     """The command with a key in its environment."""
-    env = {"COLUMNS": "120", "PATH": "/usr/bin:/bin", "TERM": "dumb", **variables}
+    env = {"COLUMNS": "120", **PLAIN, **variables}
     return subprocess.run(
         [sys.executable, "-c", COMMAND, *map(str, arguments)],
         capture_output=True,
@@ -183,7 +185,7 @@ def test_run_sleeps_until_it_is_told_to_stop(league: tuple[Path, Replicas]) -> N
         [sys.executable, "-c", COMMAND, "run", str(folder), "--no-publish"],
         stdout=subprocess.PIPE,
         text=True,
-        env={"PATH": "/usr/bin:/bin", "TERM": "dumb", "MADE_KEY": SECRET},
+        env={**PLAIN, "MADE_KEY": SECRET},
     )
     assert process.stdout is not None
     try:
