@@ -271,3 +271,18 @@ def test_killed_at_any_moment_every_signed_answer_is_stamped_once(
     proofs = [line["checkpoint_size"] for line in of_kind(lines, "proof")]
     assert sorted(proofs) == sorted(set(proofs)), "no stamp is sealed twice"
     assert set(proofs) == sizes
+
+
+def test_a_league_that_has_made_no_run_is_at_no_fault(tmp_path: Path) -> None:
+    league = live_league(tmp_path, each=False)
+    pen, _ = league.open()
+    with pen:
+        pen.checkpoint()
+        public = tmp_path / "public"
+        publish_league(tmp_path / "league", pen.key, public, pen.now()[0], lambda *_: None)
+    run = beforehand("conform", public, "--json")
+    assert run.returncode == 0, run.stdout + run.stderr
+    told = json.loads(run.stdout)["requirements"]
+    assert [item["id"] for item in told if item["status"] == "FAIL"] == []
+    assert told[2]["status"] == "UNVERIFIABLE"
+    assert any("no run was made yet" in said for said in told[2]["said"])

@@ -167,6 +167,9 @@ def _check_cover(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -> 
             "publish every list with its proofs",
         )
         return
+    if not sizes and not exhibit.runs:
+        check.gap("no run was made yet, so that none could be stamped", "stamp each run")
+        return
     if not sizes and loose:
         return  # nothing counts, and what is said of each piece says why
     if not sizes:
@@ -206,6 +209,8 @@ def _check_channel(check: Check, exhibit: Exhibit, weighed: Sequence[Weighed]) -
             if not e.piece.kind or e.loose or e.piece.size > exhibit.lines
         }
     )
+    if not channels and not exhibit.runs:
+        return  # said where stamps are looked for
     if not channels:
         hidden = any(not each.piece.kind or each.loose for each in weighed)
         _tell_no_channel(check, exhibit, hidden=hidden)
