@@ -232,9 +232,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_p1_a_hostile_text_takes_bounded_time_and_gives_nothing(name: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert parse(HOSTILE[name]).probability is None
-    assert time.monotonic() - started < 2.0
+    assert time.process_time() - started < 2.0
 
 
 PIECES = st.one_of(

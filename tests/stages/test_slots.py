@@ -45,7 +45,7 @@ def within(seconds: float) -> Iterator[None]:
 
 def times(after: str, until: str, *cron: str, zone: str = "UTC") -> list[str]:
     schedule = {"cron": cron, "timezone": zone, "grace_minutes": 60, "deadline_minutes": 60}
-    with within(1):
+    with within(20):
         return [slot.at for slot in slots_between(schedule, after, until)]
 
 
@@ -257,7 +257,7 @@ def test_a_daily_slot_falls_once_a_day_where_the_clock_is_turned(
 def test_the_next_slot_moves_on_through_the_hour_that_comes_twice() -> None:
     schedule = {"cron": ["*/30 * * * *"], "timezone": NEW_YORK}
     at, seen = "2026-11-01T04:45:00Z", []
-    with within(1):
+    with within(20):
         for _ in range(6):
             following = next_slot(schedule, at)
             assert following is not None and following > at
@@ -275,7 +275,7 @@ def test_every_slot_between_is_the_next_slot_after_the_one_before(cron: str) -> 
         "deadline_minutes": 60,
     }
     at, walked = "2026-10-31T12:00:00Z", []
-    with within(1):
+    with within(20):
         while (at := next_slot(schedule, at) or "") and at <= "2026-11-02T12:00:00Z":
             assert not walked or at > walked[-1]
             walked.append(at)
