@@ -198,18 +198,25 @@ def links(page: Path) -> set[str]:
     return {href for href in found if not href.startswith(("http", "data"))}
 
 
-def test_attack_statistics_pooled_across_segments(first: LiveLeague, folder: Path) -> None:
-    """Caught by: requirement 15 counts the board from its segment's rows; the recount differs."""
+@pytest.mark.parametrize("pooled", ["leaderboard.json", "segments/s1.json"])
+def test_attack_statistics_pooled_across_segments(
+    first: LiveLeague, folder: Path, pooled: str
+) -> None:
+    """Caught by: requirement 15 counts each board from its segment's rows; the recount differs."""
     league = resumed(first, folder, edit(folder, SECOND))
     assert beforehand("declare", folder, "--segment").returncode == 0
     league.tick_at("2026-01-08T15:00:00Z")
     league.venue.outcomes |= {"m11": "no", "m12": "yes"}
     league.tick_at(AT_END)
     assert beforehand("publish", folder).returncode == 0
-    file = folder / "public/api/v1/blind/leaderboard.json"
-    board = json.loads(file.read_text())
-    earlier = json.loads((file.parent / "segments/s1.json").read_text())
-    more = {each["forecaster"]: each["n_counted"] for each in earlier["forecasters"]}
+    base = folder / "public/api/v1/blind"
+    boards = {
+        name: json.loads((base / name).read_text())
+        for name in ("leaderboard.json", "segments/s1.json")
+    }
+    file, board = base / pooled, boards.pop(pooled)
+    (other,) = boards.values()
+    more = {each["forecaster"]: each["n_counted"] for each in other["forecasters"]}
     for entry in board["forecasters"]:
         entry["n_counted"] += more[entry["forecaster"]]
     file.write_text(json.dumps(board))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from beforehand.publish.conformance.exhibit import Exhibit
-from beforehand.publish.conformance.result import Check
+from beforehand.publish.conformance.result import Check, Pointer
 from beforehand.publish.conformance.said import listed, number, text
-from beforehand.publish.conformance.scores import board_place, entries
+from beforehand.publish.conformance.scores import board_place
 
 
 def check_segments(exhibit: Exhibit) -> Check:
@@ -91,8 +93,7 @@ def _check_declared(check: Check, exhibit: Exhibit) -> None:
 
 def _check_board(check: Check, exhibit: Exhibit) -> None:
     """A board is of one segment; its counts are those of that segment's rows."""
-    board = exhibit.board
-    if board is None or exhibit.rows is None:
+    if exhibit.board is None or exhibit.rows is None:
         return
     segment_of = {run.run: run.segment for run in exhibit.runs}
     counted: dict[str, Counter[str]] = {}
@@ -100,21 +101,33 @@ def _check_board(check: Check, exhibit: Exhibit) -> None:
         if row.status == "counted":
             counted.setdefault(row.forecaster, Counter())[segment_of.get(row.run, "")] += 1
     segments = {name for held in counted.values() for name in held}
-    wanted = text(board, "segment")
-    if len(segments) > 1 and not wanted:
-        check.fault(
-            f"one board over {len(segments)} segments: its scores are pooled across them",
-            board_place(exhibit),
-        )
-        return
-    for entry in entries(exhibit):
-        held = counted.get(text(entry, "forecaster"), Counter())
-        own = held[wanted] if wanted else held.total()
-        if wanted and number(entry, "n_counted") not in (own, None):
+    boards = {board_place(exhibit).file: exhibit.board, **exhibit.earlier_boards}
+    for file, board in boards.items():
+        wanted = text(board, "segment")
+        if len(segments) > 1 and not wanted:
             check.fault(
-                f"{text(entry, 'forecaster')[:60]!r}: {entry['n_counted']!r:.20} scored on "
-                f"a board of {wanted[:60]!r}, which has {own}",
-                board_place(exhibit),
+                f"one board over {len(segments)} segments: its scores are pooled across them",
+                Pointer(file),
+            )
+        elif wanted:
+            _check_counts(check, board, wanted, counted, Pointer(file))
+
+
+def _check_counts(
+    check: Check,
+    board: Mapping[str, Any],
+    wanted: str,
+    counted: Mapping[str, Counter[str]],
+    place: Pointer,
+) -> None:
+    for entry in listed(board, "forecasters"):
+        name = text(entry, "forecaster")
+        own = counted.get(name, Counter())[wanted]
+        if isinstance(entry, dict) and number(entry, "n_counted") not in (own, None):
+            check.fault(
+                f"{name[:60]!r}: {entry['n_counted']!r:.20} scored on a board of "
+                f"{wanted[:60]!r}, which has {own}",
+                place,
             )
 
 

@@ -39,6 +39,7 @@ class Exhibit:
     """All that is published by one league. `form` is `folder`, `book` or `table`.
 
     `rules` are the lines of a book in the seed's format that declare one, with their times.
+    `earlier_boards` are those of segments that have ended, by their files.
     """
 
     form: str
@@ -57,6 +58,7 @@ class Exhibit:
     declared_line: int = 1
     rules: list[tuple[Pointer, str]] = field(default_factory=list)
     board: dict[str, Any] | None = None
+    earlier_boards: dict[str, dict[str, Any]] = field(default_factory=dict)
     diagnostics: dict[str, Any] | None = None
     climatology: dict[str, Any] | None = None
     contracts: list[Contract] = field(default_factory=list)

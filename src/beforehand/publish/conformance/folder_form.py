@@ -192,6 +192,14 @@ def _read_tables(exhibit: Exhibit, folder: Folder, base: str) -> None:
             setattr(exhibit, attribute, read_json(folder, f"{base}/{file}"))
         except FormatError as error:
             exhibit.files.append((f"{base}/{file}", str(error)))
+    for file in folder.names():
+        if file.startswith(f"{base}/segments/") and file.endswith(".json"):
+            try:
+                held = read_json(folder, file)
+            except FormatError as error:
+                exhibit.files.append((file, str(error)))
+            else:
+                exhibit.earlier_boards |= {} if held is None else {file: held}
     name = f"{base}/forecasts.csv"
     if folder.has(name):
         try:
