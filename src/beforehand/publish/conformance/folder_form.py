@@ -192,14 +192,12 @@ def _read_tables(exhibit: Exhibit, folder: Folder, base: str) -> None:
             setattr(exhibit, attribute, read_json(folder, f"{base}/{file}"))
         except FormatError as error:
             exhibit.files.append((f"{base}/{file}", str(error)))
-    for file in folder.names():
-        if file.startswith(f"{base}/segments/") and file.endswith(".json"):
-            try:
-                held = read_json(folder, file)
-            except FormatError as error:
-                exhibit.files.append((file, str(error)))
-            else:
-                exhibit.earlier_boards |= {} if held is None else {file: held}
+    ended = [name for name in folder.names() if name.startswith(f"{base}/segments/")]
+    for file in ended[: len(exhibit.segments)]:  # no more boards than segments
+        try:
+            exhibit.earlier_boards[file] = read_json(folder, file) or {}
+        except FormatError as error:
+            exhibit.files.append((file, str(error)))
     name = f"{base}/forecasts.csv"
     if folder.has(name):
         try:
