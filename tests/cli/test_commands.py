@@ -33,6 +33,7 @@ COMMANDS = (
     ("release",),
     ("release", "build"),
     ("release", "verify"),
+    ("release", "replicate"),
     ("contract", "id"),
     ("contract", "check"),
     ("bench",),

@@ -14,6 +14,8 @@ import typer
 from beforehand.book.folder import DirectoryFolder
 from beforehand.book.options import Options
 from beforehand.book.verify import report_lines
+from beforehand.cli.replicating import EPILOG as REPLICATE_EPILOG
+from beforehand.cli.replicating import replicate
 from beforehand.cli.screen import errors_named, out
 from beforehand.cli.verification import verify_published
 from beforehand.clock import SimulatedClock, SystemClock
@@ -24,6 +26,7 @@ from beforehand.stages.seal_release import seal_release
 from beforehand.stages.status import counted
 
 app = typer.Typer(help="Freeze a publication for good, and check one.", no_args_is_help=True)
+app.command(epilog=REPLICATE_EPILOG)(replicate)
 
 
 @app.command(epilog="Example: beforehand release build beforehand-demo --name 2026-11")
