@@ -30,7 +30,7 @@ from beforehand.publish.reliability import Attended, Key
 from beforehand.publish.rows import IN, Row
 from beforehand.publish.rules import Rules
 from beforehand.publish.sensitivity import imputed_views, leak_views
-from beforehand.publish.service import Served, service_told
+from beforehand.publish.service_score import Served, service_told
 from beforehand.records.run import Seat
 from beforehand.scoring.calibration import calibration_bins, calibration_error, wilson
 from beforehand.scoring.exact import mean

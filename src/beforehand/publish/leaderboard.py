@@ -29,7 +29,7 @@ from beforehand.publish.ranking import (
 from beforehand.publish.reliability import Key, attended_by_all
 from beforehand.publish.rows import IN, Row, build_rows, judge_runs
 from beforehand.publish.rules import Rules
-from beforehand.publish.service import served_by_all
+from beforehand.publish.service_score import served_by_all
 from beforehand.publish.spending import costs_told
 from beforehand.records.run import Seat
 from beforehand.scoring.exact import decimal_places
