@@ -103,10 +103,10 @@ def test_the_figures_of_a_second_pipeline_are_those_of_the_board(
     [
         ("forecaster,brier\na,0.1\n", "lacks the columns n_counted"),
         ("forecaster,n_counted,brier\n", "holds no figure"),
-        ("forecaster,n_counted,brier\n,1,0.1\n", "row 1: no forecaster"),
-        ("forecaster,n_counted,brier\na,-1,0.1\n", "row 1: n_counted is '-1'"),
-        ("forecaster,n_counted,brier\na,1,nan\n", "row 1: brier is 'nan'"),
-        ("forecaster,n_counted,brier\na,1,1.5\n", "row 1: brier is '1.5'"),
+        ("forecaster,n_counted,brier\n,1,0.1\n", "row 2: no forecaster"),
+        ("forecaster,n_counted,brier\na,-1,0.1\n", "row 2: n_counted is '-1'"),
+        ("forecaster,n_counted,brier\na,1,nan\n", "row 2: brier is 'nan'"),
+        ("forecaster,n_counted,brier\na,1,1.5\n", "row 2: brier is '1.5'"),
         ("forecaster,n_counted,brier\na,1,0.1\na,1,0.1\n", "'a' stands twice"),
     ],
 )
@@ -123,7 +123,7 @@ def test_figures_that_are_none_are_refused(
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"release": Path("/nowhere")}, "holds no release.json"),
+        ({"release": Path("/nowhere")}, "/nowhere is not a folder"),
         ({"code": Path("/nowhere.py")}, "is not a file"),
         ({"by": " "}, "--by says who you are"),
     ],

@@ -15,24 +15,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from beforehand.anchors.anchor import (
-    CHECKS,
     COMPLETE,
-    SIGNED_TIME,
     Evidence,
     Subject,
     Verdict,
     refused,
     unchecked,
 )
-from beforehand.anchors.witness import CosignedRecord, Witness, Witnesses
+from beforehand.anchors.witness import CosignedRecord, Witness, Witnesses, quorum_verdict
 from beforehand.book.checkpoint import Checkpoint, VerifierKey, strict_base64
 from beforehand.book.consistency import LeafTree
 from beforehand.book.cosignature import (
     WitnessKey,
-    cosignature_instant,
     cosignatures,
     note_parts,
-    quorum_time,
 )
 from beforehand.book.tree import check_inclusion, leaf_hash
 from beforehand.clock import Clock
@@ -161,28 +157,13 @@ def check_cosigned_seal(
         check_inclusion(record.index, point.size, leaf, list(record.path), point.root)
         if not keys:
             return unchecked("no witness is trusted, so nobody vouches for the checkpoint")
+        what = f"{point.origin:.100}, which holds it as seal {record.index + 1} of {point.size}"
         found = cosignatures(held.cosigned(), keys, as_of)
-        time = quorum_time(found, need)
+        return quorum_verdict(found, len(keys), need, what, _GAPS, KIND)
     except IntegrityError as error:
         return refused(str(error))
     except FormatError as error:
         return unchecked(str(error))
-    words = (
-        f"{len(found)} of {len(keys)} witnesses cosigned {point.origin:.100}, which holds it as "
-        f"seal {record.index + 1} of {point.size}; {need} are asked for"
-    )
-    notes = tuple(f"{each.name}: {cosignature_instant(each.timestamp)}" for each in found)
-    if time is None:
-        return unchecked(words, *notes)
-    return Verdict(
-        CHECKS,
-        words,
-        cosignature_instant(time),
-        level=SIGNED_TIME,
-        excludes_not=_GAPS,
-        notes=notes,
-        kind=KIND,
-    )
 
 
 def is_cosigned_seal(data: bytes) -> bool:

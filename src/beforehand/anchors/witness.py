@@ -31,6 +31,7 @@ from beforehand.anchors.transport import Answer, exchange
 from beforehand.anchors.trust import Trust
 from beforehand.book.checkpoint import Checkpoint, VerifierKey, strict_base64
 from beforehand.book.cosignature import (
+    Cosignature,
     NoteLine,
     WitnessKey,
     attach_lines,
@@ -280,16 +281,29 @@ def check_cosigned(
         return refused("the cosignatures are on another note")
     try:
         found = cosignatures(record.cosigned(), keys, as_of)
-        time = quorum_time(found, need)
-        instants: Mapping[str, str] = {
-            each.name: cosignature_instant(each.timestamp) for each in found
-        }
+        return quorum_verdict(found, len(keys), need, "it", _GAPS)
     except IntegrityError as error:
         return refused(str(error))
     except FormatError as error:
         return unchecked(str(error))
-    words = f"{len(found)} of {len(keys)} witnesses cosigned it, {need} are asked for"
-    notes = tuple(f"{name}: {instant}" for name, instant in instants.items())
+
+
+def quorum_verdict(
+    found: Sequence[Cosignature],
+    keys: int,
+    need: int,
+    what: str,
+    gaps: tuple[str, ...],
+    kind: str = "",
+) -> Verdict:
+    """What the cosignatures of `found` among `keys` witnesses prove of `what` they cosigned.
+
+    The time is that of the `need`-th earliest; where fewer cosigned, nothing is
+    checked. `gaps` are what stays open. FormatError for a quorum of nobody.
+    """
+    words = f"{len(found)} of {keys} witnesses cosigned {what}, {need} are asked for"
+    notes = tuple(f"{each.name}: {cosignature_instant(each.timestamp)}" for each in found)
+    time = quorum_time(found, need)
     if time is None:
         return unchecked(words, *notes)
     return Verdict(
@@ -297,6 +311,7 @@ def check_cosigned(
         words,
         cosignature_instant(time),
         level=SIGNED_TIME,
-        excludes_not=_GAPS,
+        excludes_not=gaps,
         notes=notes,
+        kind=kind,
     )

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from beforehand.book.tree import node_hash
 
 TILE_WIDTH = 256
-ENTRY_BYTES = 32
 
 
 def tile_path(level: int | str, index: int, width: int = TILE_WIDTH) -> str:

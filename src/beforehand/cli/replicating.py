@@ -13,12 +13,9 @@ from beforehand.cli.entrant import load_entrant_key
 from beforehand.cli.screen import errors_named, out
 from beforehand.errors import FormatError, RuleError
 from beforehand.publish.conformance.replication import REPLICATION_NAME
-from beforehand.publish.replicated import (
-    MAX_FIGURES_BYTES,
-    read_figures,
-    release_named,
-    replication_record,
-)
+from beforehand.publish.release import release_content
+from beforehand.publish.replicated import read_figures, replication_record
+from beforehand.stages.lone_seal import read_limited
 from beforehand.stages.status import counted
 
 MAX_CODE_BYTES = 16 << 20
@@ -50,10 +47,12 @@ def replicate(
         if not by.strip() or len(by) > 200:
             raise RuleError("--by says who you are, in 1 to 200 characters")
         held = load_entrant_key(key, by)
-        program = _bytes(code, MAX_CODE_BYTES)
-        found = read_figures(_bytes(figures, MAX_FIGURES_BYTES), str(figures))
+        if not code.is_file():
+            raise FormatError(f"{code} is not a file: give your pipeline's code")
+        program, found = read_limited(code, MAX_CODE_BYTES), read_figures(figures)
+        content = release_content(release)
         record = replication_record(
-            release_named(release), found, (code.name, program), by, (held.verifier, held.sign)
+            content, found, (code.name, program), by, (held.verifier, held.sign)
         )
         write_synced(to / code.name, program)
         text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -64,13 +63,3 @@ def replicate(
         markup=False,
         soft_wrap=True,
     )
-
-
-def _bytes(path: Path, limit: int) -> bytes:
-    if not path.is_file():
-        raise FormatError(f"{path} is not a file")
-    with path.open("rb") as stream:
-        data = stream.read(limit + 1)
-    if len(data) > limit:
-        raise FormatError(f"{path} is over the limit of {limit} bytes")
-    return data

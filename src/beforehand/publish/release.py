@@ -71,6 +71,14 @@ def _zip(folder: Folder, path: Path) -> None:
                 shutil.copyfileobj(stream, kept, 1 << 20)
 
 
+def release_content(release: Path) -> dict[str, Any]:
+    """The `release.json` of a release's folder; FormatError where it is none."""
+    content = decode_json(read_file(DirectoryFolder(release), "release.json", MAX_RELEASE_BYTES))
+    if not isinstance(content, dict) or content.get("format") != RELEASE_FORMAT:
+        raise FormatError(f"{release / 'release.json'} does not say that it is {RELEASE_FORMAT}")
+    return content
+
+
 def open_release(release: Path, into: Path) -> dict[str, Any]:
     """Unpack a release into `into/public` and give its `release.json`.
 
@@ -78,10 +86,7 @@ def open_release(release: Path, into: Path) -> dict[str, Any]:
     FormatError where it holds a name that leads out of the folder, or is over
     a limit.
     """
-    folder = DirectoryFolder(release)
-    content = decode_json(read_file(folder, "release.json", MAX_RELEASE_BYTES))
-    if not isinstance(content, dict) or content.get("format") != RELEASE_FORMAT:
-        raise FormatError(f"{release / 'release.json'} does not say that it is {RELEASE_FORMAT}")
+    folder, content = DirectoryFolder(release), release_content(release)
     named = content["zip"]
     if hash_file(folder, named["path"]) != (named["bytes"], named["sha256"]):
         raise IntegrityError(f"{release / named['path']} is not the zip that release.json names")

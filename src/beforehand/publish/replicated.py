@@ -5,51 +5,43 @@ What the record holds, and who compares it, `conformance/replication.py` says.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from beforehand.book.checkpoint import Signer, VerifierKey, sign_note
+from beforehand.book.folder import DirectoryFolder
 from beforehand.errors import FormatError
 from beforehand.publish.conformance.replication import REPLICATION_FORMAT, replication_text
-from beforehand.records.codec import decode_json, digest, is_digest
+from beforehand.publish.conformance.tables import read_table
+from beforehand.records.codec import digest, is_digest
 
 COLUMNS = ("forecaster", "n_counted", "brier")
-MAX_FIGURES_BYTES = 4 << 20
-MAX_RELEASE_BYTES = 64 << 20
 
 
-def read_figures(data: bytes, name: str) -> list[dict[str, Any]]:
+def read_figures(path: Path) -> list[dict[str, Any]]:
     """The rows of a CSV with the columns forecaster, n_counted (an integer) and brier (a decimal).
 
     FormatError names the row that is none, or a forecaster that stands twice.
     """
-    if len(data) > MAX_FIGURES_BYTES:
-        raise FormatError(f"{name} is over the limit of {MAX_FIGURES_BYTES} bytes")
-    try:
-        reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
-        lacking = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
-        if lacking:
-            raise FormatError(f"{name} lacks the columns {', '.join(lacking)}")
-        figures = [_figure(row, f"{name} row {n}") for n, row in enumerate(reader, 1)]
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{name}: not UTF-8 at byte {error.start}") from None
-    except csv.Error as error:
-        raise FormatError(f"{name}: {error}") from None
-    names = [figure["forecaster"] for figure in figures]
-    twice = [each for each in names if names.count(each) > 1]
-    if twice:
-        raise FormatError(f"{name}: {twice[0]!r:.80} stands twice")
+    header, rows = read_table(DirectoryFolder(path.parent), path.name)
+    lacking = [column for column in COLUMNS if column not in header]
+    if lacking:
+        raise FormatError(f"{path.name} lacks the columns {', '.join(lacking)}")
+    figures: dict[str, dict[str, Any]] = {}
+    for number, row in rows:
+        place = f"{path.name} row {number}"
+        figure = _figure(row, place)
+        if figures.setdefault(figure["forecaster"], figure) is not figure:
+            raise FormatError(f"{place}: {figure['forecaster']!r:.80} stands twice")
     if not figures:
-        raise FormatError(f"{name} holds no figure")
-    return figures
+        raise FormatError(f"{path.name} holds no figure")
+    return list(figures.values())
 
 
-def _figure(row: Mapping[str, str | None], place: str) -> dict[str, Any]:
-    forecaster, counted, brier = (row[column] or "" for column in COLUMNS)
+def _figure(row: Mapping[str, str], place: str) -> dict[str, Any]:
+    forecaster, counted, brier = (row[column] for column in COLUMNS)
     if not forecaster:
         raise FormatError(f"{place}: no forecaster")
     if not (counted.isascii() and counted.isdigit() and len(counted) < 16):
@@ -63,35 +55,24 @@ def _figure(row: Mapping[str, str | None], place: str) -> dict[str, Any]:
     return {"forecaster": forecaster, "n_counted": int(counted), "brier": brier}
 
 
-def release_named(path: Path) -> dict[str, str]:
-    """The release of a folder, by its name and the hash of its manifest, as `release.json` says."""
-    file = path / "release.json"
-    if not file.is_file():
-        raise FormatError(f"{path} holds no release.json: give the folder of a release")
-    with file.open("rb") as stream:
-        data = stream.read(MAX_RELEASE_BYTES + 1)
-    if len(data) > MAX_RELEASE_BYTES:
-        raise FormatError(f"{file} is over the limit of {MAX_RELEASE_BYTES} bytes")
-    value = decode_json(data)
-    held = value if isinstance(value, dict) else {}
-    name, sha256 = held.get("release"), held.get("manifest_sha256")
-    if not isinstance(name, str) or not is_digest(sha256):
-        raise FormatError(f"{file} does not name a release and the hash of its manifest")
-    return {"release": name, "manifest_sha256": str(sha256)}
-
-
 def replication_record(
-    release: Mapping[str, str],
+    release: Mapping[str, Any],
     figures: list[dict[str, Any]],
     code: tuple[str, bytes],
     by: str,
     key: tuple[VerifierKey, Signer],
 ) -> dict[str, Any]:
-    """The signed record; `code` is the second pipeline's file, by its name and bytes."""
+    """The signed record of a release's `release.json`; FormatError where that names no manifest.
+
+    `code` is the second pipeline's file, by its name and bytes.
+    """
     verifier, sign = key
+    named = {name: release.get(name) for name in ("release", "manifest_sha256")}
+    if not isinstance(named["release"], str) or not is_digest(named["manifest_sha256"]):
+        raise FormatError("release.json does not name a release and the hash of its manifest")
     value: dict[str, Any] = {
         "format": REPLICATION_FORMAT,
-        "release": dict(release),
+        "release": named,
         "by": by,
         "key": verifier.text(),
         "code": {"file": code[0], "sha256": digest(code[1])},

@@ -14,7 +14,6 @@ MAX_NUMBER_CHARS = 120
 MAX_EXPONENT = 400
 
 _GZIP_OR_ZLIB = 47
-_RAW_DEFLATE = -15
 
 
 class TooLarge(Exception):  # noqa: N818 - said to the caller as a RemoteError

@@ -192,12 +192,14 @@ def _read_tables(exhibit: Exhibit, folder: Folder, base: str) -> None:
             setattr(exhibit, attribute, read_json(folder, f"{base}/{file}"))
         except FormatError as error:
             exhibit.files.append((f"{base}/{file}", str(error)))
-    ended = [name for name in folder.names() if name.startswith(f"{base}/segments/")]
-    for file in ended[: len(exhibit.segments)]:  # no more boards than segments
+    for name in dict.fromkeys(held.segment for held in exhibit.segments):
+        file = f"{base}/segments/{name}.json"
         try:
-            exhibit.earlier_boards[file] = read_json(folder, file) or {}
+            board = read_json(folder, file)
         except FormatError as error:
             exhibit.files.append((file, str(error)))
+        else:
+            exhibit.earlier_boards |= {} if board is None else {file: board}
     name = f"{base}/forecasts.csv"
     if folder.has(name):
         try:
